@@ -1,0 +1,2 @@
+//! The `drumlin` command.
+fn main() {}
