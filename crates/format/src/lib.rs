@@ -1,1 +1,17 @@
-//! drumlin-format
+//! The bytes of the Apache Iceberg table format, versions 1 to 3.
+//!
+//! This crate knows how a table is written down and nothing else: no I/O, no async, no query engine. Section
+//! marks (`§`) in the documentation point into the Iceberg table specification.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`types`] | primitive and nested types, their text form, promotion |
+//! | [`schema`] | schemas: fields by id and by name, identifier fields |
+//! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
+
+pub mod error;
+pub mod schema;
+pub mod types;
+pub mod value;
+
+pub use error::{Error, Result};
