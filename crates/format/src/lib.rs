@@ -7,10 +7,14 @@
 //! |---|---|
 //! | [`types`] | primitive and nested types, their text form, promotion |
 //! | [`schema`] | schemas: fields by id and by name, identifier fields |
+//! | [`transform`] | partition and sort transforms |
+//! | [`partition`] | partition specs and tuples |
 //! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
 
 pub mod error;
+pub mod partition;
 pub mod schema;
+pub mod transform;
 pub mod types;
 pub mod value;
 
