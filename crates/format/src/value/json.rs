@@ -189,7 +189,7 @@ fn with_zone(json: &Json) -> Option<DateTime<chrono::FixedOffset>> {
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.is_ascii() || text.len() % 2 != 0 {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
         return None;
     }
     (0..text.len())
