@@ -1,1 +1,15 @@
-//! drumlin-table
+//! An Iceberg table on object stores: opening, pinning at a snapshot, pruning and planning.
+//!
+//! This crate knows no query engine and no catalog of its own. Section marks (`§`) point into the Iceberg table
+//! specification.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`storage`] | locations and the stores behind them |
+//! | [`arrow`] | schemas in Arrow's terms |
+
+pub mod arrow;
+pub mod error;
+pub mod storage;
+
+pub use error::{Error, Result};

@@ -1,0 +1,1 @@
+//! Iceberg schemas as Arrow schemas.

@@ -1,0 +1,82 @@
+//! The error of this crate.
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a table could not be opened, planned or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A location that names no place that can be reached.
+    #[error("location `{location}`: {reason}")]
+    Location {
+        /// The location as it was given.
+        location: String,
+        /// What is wrong with it and what is expected.
+        reason: String,
+    },
+    /// A file that a table or a user names is not there.
+    #[error("`{location}` does not exist{}", .context.as_deref().map(|c| format!(": {c}")).unwrap_or_default())]
+    NotFound {
+        /// The file.
+        location: String,
+        /// What it was needed for.
+        context: Option<String>,
+    },
+    /// The store answered with an error.
+    #[error("{location}: {source}")]
+    Store {
+        /// The file or folder that was asked for.
+        location: String,
+        /// The answer of the store.
+        source: Box<object_store::Error>,
+    },
+    /// Bytes that are not what the format asks for.
+    #[error(transparent)]
+    Format(#[from] drumlin_format::Error),
+    /// There is no table at a location.
+    #[error("no Iceberg table at `{location}`: {reason}")]
+    NoTable {
+        /// The location of the table.
+        location: String,
+        /// What was looked for.
+        reason: String,
+    },
+    /// Something of the table or the request that this library does not do.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// A part of the work that stopped without a result.
+    #[error("planning stopped: {0}")]
+    Stopped(String),
+}
+
+impl Error {
+    /// An error of the store about a location; a missing object becomes [`Error::NotFound`].
+    pub fn store(location: &str, source: object_store::Error) -> Self {
+        match source {
+            object_store::Error::NotFound { .. } => Self::NotFound {
+                location: location.to_string(),
+                context: None,
+            },
+            source => Self::Store {
+                location: location.to_string(),
+                source: Box::new(source),
+            },
+        }
+    }
+
+    /// Adds to a [`Error::NotFound`] what the file was needed for.
+    #[must_use]
+    pub fn needed_for(self, what: impl Into<String>) -> Self {
+        match self {
+            Self::NotFound {
+                location,
+                context: None,
+            } => Self::NotFound {
+                location,
+                context: Some(what.into()),
+            },
+            other => other,
+        }
+    }
+}

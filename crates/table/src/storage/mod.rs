@@ -1,0 +1,145 @@
+//! Files of tables, wherever they are.
+//!
+//! A [`Storage`] turns the locations that tables hold into objects of stores. Locations are used verbatim: they are
+//! never rebuilt from the table's location and never URL-decoded.
+
+mod location;
+mod options;
+mod routing;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+
+pub use location::{Location, Scheme};
+pub use options::StoreOptions;
+pub use routing::{RoutingStore, routed_path};
+
+use crate::error::{Error, Result};
+
+/// The stores that locations are resolved in. Cheap to clone; clones share their stores.
+#[derive(Debug, Clone, Default)]
+pub struct Storage {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    options: StoreOptions,
+    stores: RwLock<HashMap<(Scheme, String), Arc<dyn ObjectStore>>>,
+}
+
+impl Storage {
+    /// A storage that makes its stores from these options and the environment when they are first needed.
+    pub fn new(options: StoreOptions) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                options,
+                stores: RwLock::default(),
+            }),
+        }
+    }
+
+    /// Uses `store` for all locations of the bucket that `location` names (`s3://bucket`), or for all local files
+    /// (`file:`), in place of one made from the options.
+    pub fn register(&self, location: &str, store: Arc<dyn ObjectStore>) -> Result<()> {
+        let key = Location::parse(location)?.store_key();
+        self.inner
+            .stores
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, store);
+        Ok(())
+    }
+
+    /// The options of the stores.
+    pub fn options(&self) -> &StoreOptions {
+        &self.inner.options
+    }
+
+    /// The store and the object that a location means.
+    pub fn resolve(&self, location: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+        let location = Location::parse(location)?;
+        Ok((self.store(&location)?, location.path))
+    }
+
+    /// The store of a location, made now if it is the first of its bucket.
+    fn store(&self, location: &Location) -> Result<Arc<dyn ObjectStore>> {
+        let key = location.store_key();
+        if let Some(store) = self
+            .inner
+            .stores
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key)
+        {
+            return Ok(Arc::clone(store));
+        }
+        let built = options::build(location, &self.inner.options)?;
+        let mut stores = self.inner.stores.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been first: the memory store must be one and the same for all.
+        Ok(Arc::clone(stores.entry(key).or_insert(built)))
+    }
+
+    /// Reads a whole file.
+    pub async fn read(&self, location: &str) -> Result<Bytes> {
+        let (store, path) = self.resolve(location)?;
+        let answer = async { store.get(&path).await?.bytes().await };
+        answer.await.map_err(|e| Error::store(location, e))
+    }
+
+    /// Whether a file is there.
+    pub async fn exists(&self, location: &str) -> Result<bool> {
+        let (store, path) = self.resolve(location)?;
+        match store.head(&path).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(e) => Err(Error::store(location, e)),
+        }
+    }
+
+    /// The names of the files and of the folders directly in a folder, each sorted. A folder that is not there has
+    /// none of both.
+    pub async fn list(&self, folder: &str) -> Result<Listing> {
+        let (store, path) = self.resolve(folder)?;
+        let answer = match store.list_with_delimiter(Some(&path)).await {
+            Ok(answer) => answer,
+            Err(object_store::Error::NotFound { .. }) => return Ok(Listing::default()),
+            Err(e) => return Err(Error::store(folder, e)),
+        };
+        let name = |p: &Path| p.filename().map(str::to_string);
+        let mut listing = Listing {
+            files: answer.objects.iter().filter_map(|o| name(&o.location)).collect(),
+            folders: answer.common_prefixes.iter().filter_map(name).collect(),
+        };
+        listing.files.sort();
+        listing.folders.sort();
+        Ok(listing)
+    }
+
+    /// All files below a folder, in no order.
+    pub async fn list_all(&self, folder: &str) -> Result<Vec<ObjectMeta>> {
+        let (store, path) = self.resolve(folder)?;
+        store
+            .list(Some(&path))
+            .try_collect()
+            .await
+            .map_err(|e| Error::store(folder, e))
+    }
+}
+
+/// What is directly in a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Names of files.
+    pub files: Vec<String>,
+    /// Names of folders.
+    pub folders: Vec<String>,
+}

@@ -1,0 +1,135 @@
+//! One object store over all stores of a [`Storage`].
+//!
+//! A table may have files in several buckets, but a scan reads from one store. Here the bucket is a part of the
+//! path: the object `k` of `s3://bucket` is `s3/bucket/k`. So paths are unique over all stores, as keys of caches and
+//! in plans too.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+
+use super::{Location, Scheme, Storage};
+
+/// Stands in for the empty authority of files and memory, which a path cannot hold.
+const NO_AUTHORITY: &str = "-";
+
+/// The path of a location in a [`RoutingStore`].
+pub fn routed_path(location: &str) -> crate::Result<Path> {
+    let location = Location::parse(location)?;
+    let authority = if location.authority.is_empty() {
+        NO_AUTHORITY
+    } else {
+        &location.authority
+    };
+    let routed = format!("{}/{authority}/{}", location.scheme.as_str(), location.path);
+    Path::parse(&routed).map_err(|e| crate::Error::Location {
+        location: routed.clone(),
+        reason: e.to_string(),
+    })
+}
+
+/// A read-only store whose paths name the store to read from; see [`routed_path`].
+#[derive(Debug, Clone)]
+pub struct RoutingStore {
+    storage: Storage,
+}
+
+impl RoutingStore {
+    /// A store over all stores of `storage`.
+    pub fn new(storage: Storage) -> Self {
+        Self { storage }
+    }
+
+    fn route(&self, path: &Path) -> Result<(Arc<dyn ObjectStore>, Path)> {
+        let unknown = || object_store::Error::NotFound {
+            path: path.to_string(),
+            source: "the path does not start with a scheme and a bucket".into(),
+        };
+        let mut parts = path.as_ref().splitn(3, '/');
+        let (Some(scheme), Some(authority), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(unknown());
+        };
+        let scheme = [
+            Scheme::File,
+            Scheme::Memory,
+            Scheme::S3,
+            Scheme::Gcs,
+            Scheme::Azure,
+        ]
+        .into_iter()
+        .find(|s| s.as_str() == scheme)
+        .ok_or_else(unknown)?;
+        let location = Location {
+            scheme,
+            authority: if authority == NO_AUTHORITY { "" } else { authority }.to_string(),
+            path: Path::parse(key)?,
+        };
+        let store = self
+            .storage
+            .store(&location)
+            .map_err(|e| object_store::Error::Generic {
+                store: "Iceberg",
+                source: Box::new(e),
+            })?;
+        Ok((store, location.path))
+    }
+}
+
+impl fmt::Display for RoutingStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("IcebergStore")
+    }
+}
+
+fn read_only(operation: &str) -> object_store::Error {
+    object_store::Error::NotSupported {
+        source: format!("{operation} through the store of a scan, which only reads").into(),
+    }
+}
+
+#[async_trait]
+impl ObjectStore for RoutingStore {
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let (store, path) = self.route(location)?;
+        store.get_opts(&path, options).await
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let (store, path) = self.route(location)?;
+        store.get_ranges(&path, ranges).await
+    }
+
+    async fn put_opts(&self, _: &Path, _: PutPayload, _: PutOptions) -> Result<PutResult> {
+        Err(read_only("put"))
+    }
+
+    async fn put_multipart_opts(&self, _: &Path, _: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        Err(read_only("put"))
+    }
+
+    fn delete_stream(&self, _: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        futures::stream::once(async { Err(read_only("delete")) }).boxed()
+    }
+
+    fn list(&self, _: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        futures::stream::once(async { Err(read_only("list")) }).boxed()
+    }
+
+    async fn list_with_delimiter(&self, _: Option<&Path>) -> Result<ListResult> {
+        Err(read_only("list"))
+    }
+
+    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
+        Err(read_only("copy"))
+    }
+}
