@@ -9,11 +9,17 @@
 //! | [`schema`] | schemas: fields by id and by name, identifier fields |
 //! | [`transform`] | partition and sort transforms |
 //! | [`partition`] | partition specs and tuples |
+//! | [`sort`] | sort orders |
+//! | [`snapshot`] | snapshots, refs and the logs of them |
+//! | [`metadata`] | table metadata: reading, writing, time travel, statistics entries |
 //! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
 
 pub mod error;
+pub mod metadata;
 pub mod partition;
 pub mod schema;
+pub mod snapshot;
+pub mod sort;
 pub mod transform;
 pub mod types;
 pub mod value;
