@@ -6,10 +6,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`storage`] | locations and the stores behind them |
+//! | [`table`] | a table pinned at a snapshot, and how it is opened |
 //! | [`arrow`] | schemas in Arrow's terms |
 
 pub mod arrow;
 pub mod error;
 pub mod storage;
+pub mod table;
 
 pub use error::{Error, Result};
+pub use table::{OpenOptions, Table, TableVersion};

@@ -71,7 +71,9 @@ fn extension_name(of: &Type) -> Option<&'static str> {
     match of {
         Type::Primitive(PrimitiveType::Uuid) => Some("arrow.uuid"),
         Type::Primitive(PrimitiveType::Variant) => Some("arrow.parquet.variant"),
-        Type::Primitive(PrimitiveType::Geometry { .. } | PrimitiveType::Geography { .. }) => Some("geoarrow.wkb"),
+        Type::Primitive(PrimitiveType::Geometry { .. } | PrimitiveType::Geography { .. }) => {
+            Some("geoarrow.wkb")
+        }
         _ => None,
     }
 }
@@ -84,7 +86,10 @@ pub fn type_to_arrow(of: &Type, column: bool) -> DataType {
         Type::Struct(s) => DataType::Struct(struct_to_arrow(s)),
         Type::List(l) => DataType::List(field_to_arrow(&l.element, false)),
         Type::Map(m) => {
-            let entries = Fields::from(vec![field_to_arrow(&m.key, false), field_to_arrow(&m.value, false)]);
+            let entries = Fields::from(vec![
+                field_to_arrow(&m.key, false),
+                field_to_arrow(&m.value, false),
+            ]);
             // `key_value` is the name that the Parquet reader gives to the entries.
             let entries = Field::new("key_value", DataType::Struct(entries), false);
             DataType::Map(Arc::new(entries), false)
@@ -100,7 +105,9 @@ fn primitive_to_arrow(of: &PrimitiveType, column: bool) -> DataType {
         P::Long => DataType::Int64,
         P::Float => DataType::Float32,
         P::Double => DataType::Float64,
-        P::Decimal { precision, scale } => DataType::Decimal128(*precision, i8::try_from(*scale).unwrap_or(i8::MAX)),
+        P::Decimal { precision, scale } => {
+            DataType::Decimal128(*precision, i8::try_from(*scale).unwrap_or(i8::MAX))
+        }
         P::Date => DataType::Date32,
         P::Time => DataType::Time64(TimeUnit::Microsecond),
         P::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
@@ -152,13 +159,19 @@ mod tests {
         let DataType::Struct(fields) = element.data_type() else {
             panic!("{arrow}")
         };
-        assert_eq!((field_id(&fields[0]), fields[0].data_type()), (Some(4), &DataType::Utf8));
+        assert_eq!(
+            (field_id(&fields[0]), fields[0].data_type()),
+            (Some(4), &DataType::Utf8)
+        );
         let DataType::Map(entries, _) = arrow.field(2).data_type() else {
             panic!("{arrow}")
         };
         let DataType::Struct(fields) = entries.data_type() else {
             panic!("{arrow}")
         };
-        assert_eq!(fields.iter().map(|f| field_id(f)).collect::<Vec<_>>(), [Some(5), Some(6)]);
+        assert_eq!(
+            fields.iter().map(|f| field_id(f)).collect::<Vec<_>>(),
+            [Some(5), Some(6)]
+        );
     }
 }

@@ -1,0 +1,95 @@
+//! A table pinned at one snapshot.
+
+mod open;
+mod version;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use drumlin_format::metadata::TableMetadata;
+use drumlin_format::schema::Schema;
+use drumlin_format::snapshot::Snapshot;
+
+pub use open::OpenOptions;
+pub use version::TableVersion;
+
+use crate::storage::Storage;
+
+/// A table as one of its metadata files states it, pinned at one snapshot of that file.
+///
+/// A table never changes under its reader: a commit that lands later is seen only by opening the table again. Cheap
+/// to clone.
+#[derive(Debug, Clone)]
+pub struct Table {
+    name: String,
+    storage: Storage,
+    metadata_location: String,
+    metadata: Arc<TableMetadata>,
+    snapshot: Option<Arc<Snapshot>>,
+    schema: Arc<Schema>,
+    version: Option<TableVersion>,
+}
+
+impl Table {
+    /// A table from metadata that was read already, at its current snapshot. `name` is how messages call it.
+    pub fn new(
+        name: impl Into<String>,
+        storage: Storage,
+        metadata_location: impl Into<String>,
+        metadata: Arc<TableMetadata>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            storage,
+            metadata_location: metadata_location.into(),
+            snapshot: metadata.current_snapshot().cloned(),
+            schema: Arc::clone(metadata.current_schema()),
+            metadata,
+            version: None,
+        }
+    }
+
+    /// How messages call the table: the name in its catalog, or its location.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same table under another name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Where its files are read.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// The metadata file.
+    pub fn metadata_location(&self) -> &str {
+        &self.metadata_location
+    }
+
+    /// What the metadata file says.
+    pub fn metadata(&self) -> &Arc<TableMetadata> {
+        &self.metadata
+    }
+
+    /// The snapshot that is read; `None` for a table that has none yet.
+    pub fn snapshot(&self) -> Option<&Arc<Snapshot>> {
+        self.snapshot.as_ref()
+    }
+
+    /// The schema that is read: that of the snapshot for a snapshot, tag or time, the table's current one otherwise.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The version that was asked for; `None` for the current one.
+    pub fn version(&self) -> Option<&TableVersion> {
+        self.version.as_ref()
+    }
+}

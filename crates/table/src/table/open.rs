@@ -1,0 +1,130 @@
+//! Opening a table by its metadata file or by its location.
+
+use std::sync::Arc;
+
+use drumlin_format::metadata::TableMetadata;
+
+use super::Table;
+use crate::error::{Error, Result};
+use crate::storage::Storage;
+
+/// The file that names the newest version in the layout of Hadoop tables.
+const VERSION_HINT: &str = "version-hint.text";
+
+/// How many versions after the hint are probed one by one before the folder is listed.
+const MAX_PROBES: u64 = 64;
+
+/// How a table is opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Take the newest of the files `NNNNN-<uuid>.metadata.json` where the location has no version hint and no
+    /// `vN.metadata.json`. Such tables belong to a catalog, which alone knows their current file: the guess may show
+    /// a commit that never happened.
+    pub guess_newest_metadata: bool,
+}
+
+impl Table {
+    /// Opens the table that a metadata file (`….metadata.json`, `….gz.metadata.json`, `….metadata.json.gz`) states, or
+    /// the table at a location in the layout of Hadoop tables, by its version hint.
+    pub async fn open(storage: &Storage, location: &str) -> Result<Self> {
+        Self::open_with(storage, location, &OpenOptions::default()).await
+    }
+
+    /// [`open`](Self::open) with options.
+    pub async fn open_with(storage: &Storage, location: &str, options: &OpenOptions) -> Result<Self> {
+        let location = location.trim_end_matches('/');
+        let metadata_location = if is_metadata_file(location) {
+            location.to_string()
+        } else {
+            newest_metadata(storage, location, options).await?
+        };
+        let bytes = storage
+            .read(&metadata_location)
+            .await
+            .map_err(|e| e.needed_for("it is the metadata file of a table"))?;
+        let metadata = TableMetadata::from_bytes(&bytes).map_err(|e| e.in_file(&metadata_location))?;
+        Ok(Self::new(
+            location,
+            storage.clone(),
+            metadata_location,
+            Arc::new(metadata),
+        ))
+    }
+}
+
+fn is_metadata_file(location: &str) -> bool {
+    location.ends_with(".metadata.json") || location.ends_with(".metadata.json.gz")
+}
+
+/// The metadata file of the newest version: from the hint forward, or by listing where there is no hint.
+async fn newest_metadata(storage: &Storage, location: &str, options: &OpenOptions) -> Result<String> {
+    let folder = format!("{location}/metadata");
+    let hint = match storage.read(&format!("{folder}/{VERSION_HINT}")).await {
+        Ok(bytes) => std::str::from_utf8(&bytes)
+            .ok()
+            .and_then(|t| t.trim().parse::<u64>().ok()),
+        Err(Error::NotFound { .. }) => None,
+        Err(other) => return Err(other),
+    };
+    if let Some(hint) = hint
+        && let Some(found) = probe_forward(storage, &folder, hint).await?
+    {
+        return Ok(found);
+    }
+    // No hint, or one that leads nowhere or far behind: the folder knows all versions.
+    let files = storage.list(&folder).await?.files;
+    let newest = files.iter().filter_map(|f| Some((version_of(f)?, f))).max();
+    if let Some((_, file)) = newest {
+        return Ok(format!("{folder}/{file}"));
+    }
+    let mut catalogued: Vec<&String> = files.iter().filter(|f| is_metadata_file(f)).collect();
+    catalogued.sort();
+    match catalogued.last() {
+        Some(file) if options.guess_newest_metadata => Ok(format!("{folder}/{file}")),
+        Some(file) => Err(Error::NoTable {
+            location: location.to_string(),
+            reason: format!(
+                "it has no {VERSION_HINT} and no vN.metadata.json; it holds {} metadata files of a catalog, of which \
+                 only that catalog knows the current one: name the file (the newest by name is {folder}/{file}), or \
+                 allow the guess by the option guess_newest_metadata",
+                catalogued.len()
+            ),
+        }),
+        None => Err(Error::NoTable {
+            location: location.to_string(),
+            reason: format!("the folder {folder} holds no metadata file"),
+        }),
+    }
+}
+
+/// From a version that should be there to the last one that is; `None` if the first is missing or if there are more
+/// than are worth probing.
+async fn probe_forward(storage: &Storage, folder: &str, hint: u64) -> Result<Option<String>> {
+    let mut found = None;
+    for version in hint..hint.saturating_add(MAX_PROBES) {
+        match file_of_version(storage, folder, version).await? {
+            Some(file) => found = Some(file),
+            None => return Ok(found),
+        }
+    }
+    Ok(None)
+}
+
+async fn file_of_version(storage: &Storage, folder: &str, version: u64) -> Result<Option<String>> {
+    for suffix in ["metadata.json", "gz.metadata.json", "metadata.json.gz"] {
+        let file = format!("{folder}/v{version}.{suffix}");
+        if storage.exists(&file).await? {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
+/// The N of `vN.metadata.json` in either compression.
+fn version_of(file: &str) -> Option<u64> {
+    let version = file.strip_prefix('v')?;
+    let version = [".gz.metadata.json", ".metadata.json.gz", ".metadata.json"]
+        .iter()
+        .find_map(|suffix| version.strip_suffix(suffix))?;
+    version.parse().ok()
+}
