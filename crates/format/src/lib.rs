@@ -13,9 +13,15 @@
 //! | [`snapshot`] | snapshots, refs and the logs of them |
 //! | [`metadata`] | table metadata: reading, writing, time travel, statistics entries |
 //! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
+//! | [`avro`] | decoding Avro files |
+//! | [`manifest`] | manifests: files with their partition, sequence numbers and metrics |
+//! | [`manifest_list`] | manifest lists |
 
+pub mod avro;
 pub mod error;
 pub mod metadata;
+pub mod manifest;
+pub mod manifest_list;
 pub mod partition;
 pub mod schema;
 pub mod snapshot;

@@ -1,0 +1,116 @@
+//! The object container: header and blocks.
+
+use std::collections::HashMap;
+
+use super::{Codec, Decoder, Schema};
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"Obj\x01";
+const SYNC_SIZE: usize = 16;
+
+/// An Avro file: its header, and where its blocks start.
+#[derive(Debug, Clone)]
+pub struct Container<'a> {
+    bytes: &'a [u8],
+    metadata: HashMap<&'a str, &'a [u8]>,
+    schema: Schema,
+    codec: Codec,
+    sync: &'a [u8],
+    first_block: usize,
+}
+
+/// A block as it is stored. Blocks can be decoded in any order and in parallel.
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    /// How many records it holds.
+    pub count: usize,
+    /// Its compressed records.
+    pub data: &'a [u8],
+}
+
+impl<'a> Container<'a> {
+    /// Reads the header of a file.
+    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+        let mut decoder = Decoder::new(bytes);
+        if decoder.take(MAGIC.len()).ok() != Some(MAGIC) {
+            return Err(foreign(bytes));
+        }
+        let mut metadata = HashMap::new();
+        loop {
+            let count = decoder.block_count(2)?;
+            if count == 0 {
+                break;
+            }
+            for _ in 0..count {
+                let key = decoder.string()?;
+                metadata.insert(key, decoder.bytes()?);
+            }
+        }
+        let sync = decoder.take(SYNC_SIZE)?;
+        let text = |key| text(&metadata, key);
+        let schema =
+            text("avro.schema")?.ok_or_else(|| Error::invalid("Avro header", "`avro.schema` is missing"))?;
+        let codec = text("avro.codec")?.unwrap_or("null");
+        Ok(Self {
+            schema: Schema::parse(schema)?,
+            codec: Codec::from_name(codec)?,
+            bytes,
+            metadata,
+            sync,
+            first_block: decoder.position(),
+        })
+    }
+
+    /// The schema that the records were written with.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// How the blocks are compressed.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// The text under a key of the header, `None` if there is no such key.
+    pub fn text(&self, key: &str) -> Result<Option<&'a str>> {
+        text(&self.metadata, key)
+    }
+
+    /// The blocks in order.
+    pub fn blocks(&self) -> Result<Vec<Block<'a>>> {
+        let mut decoder = Decoder::new(self.bytes);
+        decoder.take(self.first_block)?;
+        let mut blocks = Vec::new();
+        while decoder.remaining() > 0 {
+            let count = decoder.long()?;
+            let count = usize::try_from(count)
+                .map_err(|_| Error::invalid("Avro block", format!("{count} is no number of records")))?;
+            let data = decoder.bytes()?;
+            if decoder.take(SYNC_SIZE)? != self.sync {
+                let reason = format!("there is no sync marker before byte {}", decoder.position());
+                return Err(Error::invalid("Avro block", reason));
+            }
+            blocks.push(Block { count, data });
+        }
+        Ok(blocks)
+    }
+}
+
+fn text<'a>(metadata: &HashMap<&'a str, &'a [u8]>, key: &str) -> Result<Option<&'a str>> {
+    let of = |bytes| {
+        std::str::from_utf8(bytes)
+            .map_err(|_| Error::invalid("Avro header", format!("the value of `{key}` is no UTF-8")))
+    };
+    metadata.get(key).copied().map(of).transpose()
+}
+
+fn foreign(bytes: &[u8]) -> Error {
+    match bytes.get(..4) {
+        Some(b"PAR1") => Error::unsupported("manifests in Parquet, a draft of format version 4"),
+        Some(b"AGS1") => Error::unsupported("encrypted tables: this Avro file is encrypted (AES-GCM stream)"),
+        _ => Error::invalid(
+            "Avro file",
+            "expected the bytes `Obj` 01 at the start; the file is truncated or of another kind",
+        ),
+    }
+}
