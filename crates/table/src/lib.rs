@@ -7,10 +7,14 @@
 //! |---|---|
 //! | [`storage`] | locations and the stores behind them |
 //! | [`table`] | a table pinned at a snapshot, and how it is opened |
+//! | [`predicate`] | predicates bound to field ids, and what metadata proves about them |
+//! | [`scan`] | planning: from a predicate to the files that may hold its rows |
 //! | [`arrow`] | schemas in Arrow's terms |
 
 pub mod arrow;
 pub mod error;
+pub mod predicate;
+pub mod scan;
 pub mod storage;
 pub mod table;
 

@@ -23,6 +23,7 @@ pub use options::StoreOptions;
 pub use routing::{RoutingStore, routed_path};
 
 use crate::error::{Error, Result};
+use crate::scan::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
 
 /// The stores that locations are resolved in. Cheap to clone; clones share their stores.
 #[derive(Debug, Clone, Default)]
@@ -34,15 +35,22 @@ pub struct Storage {
 struct Inner {
     options: StoreOptions,
     stores: RwLock<HashMap<(Scheme, String), Arc<dyn ObjectStore>>>,
+    manifests: ManifestCache,
 }
 
 impl Storage {
     /// A storage that makes its stores from these options and the environment when they are first needed.
     pub fn new(options: StoreOptions) -> Self {
+        Self::with_manifest_cache_bytes(options, DEFAULT_MANIFEST_CACHE_BYTES)
+    }
+
+    /// The same with another budget of memory for decoded manifests, in bytes; 0 keeps none.
+    pub fn with_manifest_cache_bytes(options: StoreOptions, bytes: u64) -> Self {
         Self {
             inner: Arc::new(Inner {
                 options,
                 stores: RwLock::default(),
+                manifests: ManifestCache::new(bytes),
             }),
         }
     }
@@ -62,6 +70,11 @@ impl Storage {
     /// The options of the stores.
     pub fn options(&self) -> &StoreOptions {
         &self.inner.options
+    }
+
+    /// The manifests that were decoded already. All tables of a storage share them.
+    pub fn manifest_cache(&self) -> &ManifestCache {
+        &self.inner.manifests
     }
 
     /// The store and the object that a location means.

@@ -1,0 +1,61 @@
+//! The manifests of a snapshot.
+
+use drumlin_format::manifest::ManifestContent;
+use drumlin_format::manifest_list::{ManifestFile, read_manifest_list};
+use drumlin_format::snapshot::{ManifestListLocation, Snapshot};
+
+use crate::error::{Error, Result};
+use crate::table::Table;
+
+/// Reads the manifest list of a snapshot. Returns the manifests and how many bytes were read.
+pub async fn manifests_of(table: &Table, snapshot: &Snapshot) -> Result<(Vec<ManifestFile>, u64)> {
+    match &snapshot.manifest_list {
+        ManifestListLocation::File(path) => {
+            if let Some(key) = &snapshot.key_id {
+                return Err(Error::Unsupported(format!(
+                    "snapshot {} of table `{}` is encrypted (with the key `{key}`); encrypted tables cannot be read",
+                    snapshot.snapshot_id,
+                    table.name()
+                )));
+            }
+            let bytes = table.storage().read(path).await.map_err(|e| e.needed_for(table.needs(snapshot)))?;
+            let manifests = read_manifest_list(&bytes).map_err(|e| e.in_file(path))?;
+            Ok((manifests, u64::try_from(bytes.len()).unwrap_or(u64::MAX)))
+        }
+        ManifestListLocation::Manifests(paths) => {
+            // Version 1 could name manifests in the metadata; nothing but their paths is known before they are read.
+            let manifest = |path: &String| ManifestFile {
+                manifest_path: path.clone(),
+                manifest_length: 0,
+                partition_spec_id: table.metadata().default_spec().spec_id(),
+                content: ManifestContent::Data,
+                sequence_number: 0,
+                min_sequence_number: 0,
+                added_snapshot_id: snapshot.snapshot_id,
+                added_files_count: None,
+                existing_files_count: None,
+                deleted_files_count: None,
+                added_rows_count: None,
+                existing_rows_count: None,
+                deleted_rows_count: None,
+                partitions: None,
+                key_metadata: None,
+                first_row_id: None,
+            };
+            Ok((paths.iter().map(manifest).collect(), 0))
+        }
+    }
+}
+
+impl Table {
+    /// What a file of a snapshot is needed for, for errors about files that are gone.
+    pub(super) fn needs(&self, snapshot: &Snapshot) -> String {
+        format!(
+            "it is read at snapshot {} of table `{}`; the snapshot may have been expired after the table was opened at \
+             {}",
+            snapshot.snapshot_id,
+            self.name(),
+            self.metadata_location()
+        )
+    }
+}

@@ -1,0 +1,255 @@
+//! The planning itself.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use drumlin_format::manifest::{DataContent, ManifestContent, ManifestProjection, read_manifest};
+use drumlin_format::manifest_list::ManifestFile;
+use drumlin_format::partition::{PartitionField, PartitionSpec};
+use drumlin_format::snapshot::Snapshot;
+use drumlin_format::types::{NestedField, PrimitiveType, StructType, Type};
+use futures::{StreamExt, TryStreamExt};
+
+use super::cache::{CachedManifest, ManifestKey};
+use super::list::manifests_of;
+use super::metrics::summaries;
+use super::{FileTask, PlanSummary, ScanPlan};
+use crate::error::{Error, Result};
+use crate::predicate::projection::project_inclusive;
+use crate::predicate::{PartitionPredicate, Predicate};
+use crate::table::Table;
+
+/// Manifests that are fetched and decoded at once.
+const CONCURRENT_MANIFESTS: usize = 16;
+
+/// A spec with what the predicate says about its tuples.
+#[derive(Debug)]
+struct JudgedSpec {
+    spec: Arc<PartitionSpec>,
+    partition_type: StructType,
+    predicate: PartitionPredicate,
+}
+
+/// What one manifest came to.
+#[derive(Debug, Default)]
+struct Judged {
+    tasks: Vec<FileTask>,
+    pruned_by_partition: u64,
+    pruned_by_bounds: u64,
+    live: u64,
+    bytes_read: u64,
+    cached: bool,
+}
+
+impl Table {
+    /// Plans a scan of the rows that `predicate` keeps. No file that may hold such a row is left out.
+    ///
+    /// Must be called in a Tokio runtime: manifests are decoded on its threads.
+    pub async fn plan_scan(&self, predicate: &Predicate) -> Result<ScanPlan> {
+        let start = Instant::now();
+        let mut summary = PlanSummary {
+            files_total: Some(0),
+            ..PlanSummary::default()
+        };
+        let Some(snapshot) = self.snapshot() else {
+            return Ok(ScanPlan {
+                tasks: Vec::new(),
+                summary,
+            });
+        };
+        let (manifests, bytes) = manifests_of(self, snapshot).await?;
+        summary.bytes_read = bytes;
+        let specs = self.judge_specs(predicate, &manifests)?;
+        let mut opened = Vec::new();
+        for manifest in manifests.into_iter().filter(ManifestFile::may_have_live_files) {
+            let judged = spec_of(&specs, &manifest)?;
+            let may_match = judged.predicate.might_match_summaries(&judged.spec, &summaries(&manifest));
+            if manifest.content == ManifestContent::Deletes {
+                if may_match {
+                    return Err(self.has_deletes(&manifest));
+                }
+                continue;
+            }
+            summary.manifests_total += 1;
+            if may_match {
+                opened.push((manifest, Arc::clone(judged)));
+                continue;
+            }
+            summary.manifests_pruned += 1;
+            let live = live_files(&manifest);
+            summary.files_pruned_by_partition += live.unwrap_or(0);
+            summary.files_total = summary.files_total.zip(live).map(|(a, b)| a + b);
+        }
+        let predicate = Arc::new(predicate.clone());
+        let judged: Vec<Judged> = futures::stream::iter(opened)
+            .map(|(manifest, spec)| {
+                let (table, snapshot, predicate) = (self.clone(), Arc::clone(snapshot), Arc::clone(&predicate));
+                let work = async move { table.judge_manifest(&snapshot, &manifest, &spec, &predicate).await };
+                // A task of its own, so that manifests decode on several threads; dropped with the plan.
+                let task = AbortOnDrop(tokio::spawn(work));
+                async move { task.joined().await }
+            })
+            .buffered(CONCURRENT_MANIFESTS)
+            .try_collect()
+            .await?;
+        let mut tasks = Vec::with_capacity(judged.iter().map(|j| j.tasks.len()).sum());
+        for manifest in judged {
+            summary.files_total = summary.files_total.map(|t| t + manifest.live);
+            summary.files_pruned_by_partition += manifest.pruned_by_partition;
+            summary.files_pruned_by_bounds += manifest.pruned_by_bounds;
+            summary.bytes_read += manifest.bytes_read;
+            summary.manifests_cached += usize::from(manifest.cached);
+            tasks.extend(manifest.tasks);
+        }
+        summary.elapsed = start.elapsed();
+        Ok(ScanPlan { tasks, summary })
+    }
+
+    fn judge_specs(&self, predicate: &Predicate, manifests: &[ManifestFile]) -> Result<HashMap<i32, Arc<JudgedSpec>>> {
+        let mut specs = HashMap::new();
+        for manifest in manifests {
+            let id = manifest.partition_spec_id;
+            if specs.contains_key(&id) {
+                continue;
+            }
+            let spec = self.metadata().spec_by_id(id).ok_or_else(|| {
+                drumlin_format::Error::invalid(
+                    format!("partition spec id {id} of the manifest `{}`", manifest.manifest_path),
+                    format!("table `{}` has no such spec", self.name()),
+                )
+            })?;
+            let judged = JudgedSpec {
+                spec: Arc::clone(spec),
+                partition_type: self.partition_type(spec),
+                predicate: project_inclusive(predicate, spec),
+            };
+            specs.insert(id, Arc::new(judged));
+        }
+        Ok(specs)
+    }
+
+    /// The type of a spec's tuples. A source column that the schema of the scan has no more is looked for in the
+    /// other schemas, newest first: the tuples of its files are there all the same.
+    pub fn partition_type(&self, spec: &PartitionSpec) -> StructType {
+        let metadata = self.metadata();
+        let mut schemas = vec![self.schema(), metadata.current_schema()];
+        let mut others: Vec<_> = metadata.schemas().iter().collect();
+        others.sort_by_key(|s| std::cmp::Reverse(s.schema_id()));
+        schemas.extend(others);
+        let result_type = |f: &PartitionField| {
+            let found = schemas.iter().find_map(|schema| f.result_type(schema));
+            NestedField::optional(
+                f.field_id,
+                f.name.clone(),
+                Type::Primitive(found.unwrap_or(PrimitiveType::Unknown)),
+            )
+        };
+        StructType::new(spec.fields().iter().map(result_type).collect())
+    }
+
+    async fn judge_manifest(
+        &self,
+        snapshot: &Snapshot,
+        manifest: &ManifestFile,
+        spec: &JudgedSpec,
+        predicate: &Predicate,
+    ) -> Result<Judged> {
+        let key = ManifestKey {
+            path: manifest.manifest_path.clone(),
+            length: manifest.manifest_length,
+            sequence_number: manifest.sequence_number,
+            added_snapshot_id: manifest.added_snapshot_id,
+            first_row_id: manifest.first_row_id,
+            partition_type: Type::Struct(spec.partition_type.clone()).to_string(),
+        };
+        let load = self.load_manifest(snapshot, manifest, spec);
+        let (found, cached) = self.storage().manifest_cache().get_or_load(&key, load).await?;
+        let mut judged = Judged {
+            bytes_read: if cached { 0 } else { found.bytes_read },
+            cached,
+            ..Judged::default()
+        };
+        for entry in found.entries.iter() {
+            let file = &entry.data_file;
+            if file.content != DataContent::Data {
+                return Err(Error::from(drumlin_format::Error::invalid(
+                    format!("data manifest `{}`", manifest.manifest_path),
+                    format!("it holds the delete file `{}`", file.file_path),
+                )));
+            }
+            judged.live += 1;
+            if !spec.predicate.might_match_tuple(&file.partition) {
+                judged.pruned_by_partition += 1;
+            } else if !predicate.might_match(file) {
+                judged.pruned_by_bounds += 1;
+            } else {
+                judged.tasks.push(FileTask {
+                    entry: Arc::clone(entry),
+                    spec: Arc::clone(&spec.spec),
+                });
+            }
+        }
+        Ok(judged)
+    }
+
+    async fn load_manifest(
+        &self,
+        snapshot: &Snapshot,
+        manifest: &ManifestFile,
+        spec: &JudgedSpec,
+    ) -> Result<CachedManifest> {
+        let path = &manifest.manifest_path;
+        let bytes = self.storage().read(path).await.map_err(|e| e.needed_for(self.needs(snapshot)))?;
+        let read = read_manifest(&bytes, manifest, &spec.partition_type, ManifestProjection::SCAN)
+            .map_err(|e| e.in_file(path))?;
+        Ok(CachedManifest::new(
+            read.entries,
+            u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+        ))
+    }
+
+    fn has_deletes(&self, manifest: &ManifestFile) -> Error {
+        let files = match live_files(manifest) {
+            Some(n) => n.to_string(),
+            None => "some".to_string(),
+        };
+        Error::Unsupported(format!(
+            "table `{}` has {files} delete files (in the manifest `{}`) that may apply to the rows of this scan; delete \
+             files are not applied yet, and rows without them would be wrong. Compact the table with the engine that \
+             wrote it, or read a snapshot from before the deletes",
+            self.name(),
+            manifest.manifest_path
+        ))
+    }
+}
+
+fn spec_of<'a>(specs: &'a HashMap<i32, Arc<JudgedSpec>>, manifest: &ManifestFile) -> Result<&'a Arc<JudgedSpec>> {
+    specs
+        .get(&manifest.partition_spec_id)
+        .ok_or_else(|| Error::Stopped(format!("the spec {} was not judged", manifest.partition_spec_id)))
+}
+
+/// Live files of a manifest, if the list says.
+fn live_files(manifest: &ManifestFile) -> Option<u64> {
+    let (added, existing) = manifest.added_files_count.zip(manifest.existing_files_count)?;
+    u64::try_from(added).ok()?.checked_add(u64::try_from(existing).ok()?)
+}
+
+/// A task that ends when nobody waits for it any more.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<Result<T>>);
+
+impl<T> AbortOnDrop<T> {
+    async fn joined(mut self) -> Result<T> {
+        match (&mut self.0).await {
+            Ok(result) => result,
+            Err(e) => Err(Error::Stopped(e.to_string())),
+        }
+    }
+}
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
