@@ -1,1 +1,3 @@
 //! drumlin-datafusion
+
+pub mod sql;

@@ -1,0 +1,37 @@
+//! The session extension.
+
+use std::sync::Arc;
+
+use datafusion::execution::SessionStateBuilder;
+
+use super::guard::ReadOnlyGuard;
+use super::relation_planner::TimeTravelPlanner;
+
+/// Installs Drumlin's planners and rules in a session.
+///
+/// ```
+/// use datafusion::execution::SessionStateBuilder;
+/// use datafusion::prelude::SessionContext;
+/// use drumlin_datafusion::sql::{IcebergContextExt, IcebergStateBuilderExt};
+///
+/// # async fn example() -> datafusion::error::Result<()> {
+/// let state = SessionStateBuilder::new().with_default_features().with_iceberg().build();
+/// let ctx = SessionContext::new_with_state(state);
+/// ctx.iceberg_sql("SELECT 1").await?.show().await
+/// # }
+/// ```
+pub trait IcebergStateBuilderExt {
+    /// With it, `SessionContext::sql` itself plans or refuses every time-travel clause that its dialect parses, and refuses
+    /// to write to Iceberg tables. The dialect stays as it is: the full time-travel syntax is understood by
+    /// [`sql`](super::sql) and [`iceberg_sql`](super::IcebergContextExt::iceberg_sql), in any dialect.
+    fn with_iceberg(self) -> Self;
+}
+
+impl IcebergStateBuilderExt for SessionStateBuilder {
+    fn with_iceberg(mut self) -> Self {
+        self.relation_planners()
+            .get_or_insert_default()
+            .insert(0, Arc::new(TimeTravelPlanner));
+        self.with_analyzer_rule(Arc::new(ReadOnlyGuard))
+    }
+}

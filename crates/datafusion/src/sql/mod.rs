@@ -1,0 +1,156 @@
+//! SQL with time travel.
+//!
+//! [`sql`] takes everything that `SessionContext::sql` takes, in the dialect of the session, and on any table reference,
+//! before or after its alias:
+//!
+//! | written | read |
+//! |---|---|
+//! | `t VERSION AS OF 123`, also `FOR VERSION AS OF`, `SYSTEM_VERSION AS OF`, `FOR SYSTEM_VERSION AS OF` | the snapshot with this id |
+//! | `t VERSION AS OF 'x'` | the branch or tag of this name; a string that reads as a number is a snapshot id |
+//! | `t TIMESTAMP AS OF '2024-01-01 00:00:00'`, also `FOR TIMESTAMP AS OF`, `SYSTEM_TIME AS OF`, `FOR SYSTEM_TIME AS OF` | what was current at that time in the session's time zone |
+//! | `t TIMESTAMP AS OF 1704067200` | the same; a number is in seconds since the epoch |
+//! | `t AT (VERSION => …)`, `t AT (TIMESTAMP => now() - INTERVAL '1 hour')` | the same two |
+//! | `t AT (BRANCH => 'x')`, `t AT (TAG => 'x')` | a branch, a tag |
+//! | `t.branch_x`, `t.tag_x`, `t.snapshot_id_123`, `t.at_timestamp_<ms>` | the same, for tools that can only send names; milliseconds since the epoch |
+//!
+//! How a statement goes: text → tokens → `clause` takes the time-travel clauses out → DataFusion's parser → `references`
+//! puts them back into the syntax tree and resolves selectors → DataFusion's planner, which asks
+//! [`TimeTravelPlanner`] for the references that have a version → `guard` refuses writes.
+//!
+//! Each table is loaded once a statement (DataFusion's planner keeps tables by their resolved name, so `t`, `s.t` and
+//! `c.s.t` are one), and every version of it is pinned from that one state.
+//!
+//! # Without [`sql`]
+//! `SessionContext::sql` leaves the versions to its parser and planner. What happens depends on
+//! `datafusion.sql_parser.dialect`:
+//! - In the default dialect and all others but the next four, each of the clauses above is a syntax error, and a selector
+//!   is a table that is not found: nothing is silently wrong.
+//! - `databricks`, `snowflake`, `bigquery` and `mssql` parse `VERSION AS OF <number>`, `TIMESTAMP AS OF`, `FOR SYSTEM_TIME
+//!   AS OF` and `AT (…)`. **DataFusion's own planner then ignores the version and reads the current rows**, which a table
+//!   cannot notice. With [`with_iceberg`](IcebergStateBuilderExt::with_iceberg) these forms work or are refused there, too.
+
+mod clause;
+mod guard;
+mod install;
+mod references;
+mod relation_planner;
+mod split;
+mod timestamp;
+mod version;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::common::{DFSchema, plan_datafusion_err, plan_err};
+use datafusion::dataframe::DataFrame;
+use datafusion::error::Result;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::{DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias};
+
+pub use guard::ReadOnlyGuard;
+pub use install::IcebergStateBuilderExt;
+pub use relation_planner::TimeTravelPlanner;
+pub use split::{SqlStatement, split_statements};
+pub use version::{TableVersion, VersionedTable, as_versioned};
+
+/// [`sql`] as a method.
+#[async_trait]
+pub trait IcebergContextExt {
+    /// Runs one statement with the full time-travel syntax: see [`sql`].
+    async fn iceberg_sql(&self, sql: &str) -> Result<DataFrame>;
+}
+
+#[async_trait]
+impl IcebergContextExt for SessionContext {
+    async fn iceberg_sql(&self, text: &str) -> Result<DataFrame> {
+        sql(self, text).await
+    }
+}
+
+/// Runs one statement with the full time-travel syntax. Works on any session, with the extension installed or not.
+///
+/// As with `SessionContext::sql`, statements such as `CREATE EXTERNAL TABLE` and `SET` take effect at once, queries when
+/// the result is collected.
+///
+/// # Errors
+/// Syntax errors give line and column of `sql`. Several statements are refused: see [`split_statements`].
+pub async fn sql(ctx: &SessionContext, sql: &str) -> Result<DataFrame> {
+    let statements = split_statements(ctx, sql)?;
+    match statements.as_slice() {
+        [statement] => sql_statement(ctx, statement).await,
+        [] => plan_err!("there is no SQL statement in the text"),
+        several => plan_err!(
+            "expected one SQL statement, found {}: run them one by one",
+            several.len()
+        ),
+    }
+}
+
+/// Runs one statement of a text that [`split_statements`] has cut, as [`sql`] does.
+///
+/// # Errors
+/// As [`sql`], with line and column of the whole text.
+pub async fn sql_statement(
+    ctx: &SessionContext,
+    statement: &SqlStatement<'_>,
+) -> Result<DataFrame> {
+    let plan = statement_to_plan(ctx.state(), statement).await?;
+    ctx.execute_logical_plan(plan).await
+}
+
+/// The logical plan of one statement, not executed.
+///
+/// # Errors
+/// As [`sql`].
+pub async fn statement_to_plan(
+    mut state: SessionState,
+    statement: &SqlStatement<'_>,
+) -> Result<LogicalPlan> {
+    let (mut parsed, clauses) = parse(&state, statement)?;
+    let milliseconds = |expr| milliseconds(expr, &state);
+    references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
+    // Twice in a session that has it installed, which does no harm; without it a version would be ignored.
+    state.register_relation_planner(Arc::new(TimeTravelPlanner))?;
+    let plan = state.statement_to_plan(parsed).await?;
+    guard::refuse_writes(&plan)?;
+    Ok(plan)
+}
+
+fn parse(
+    state: &SessionState,
+    statement: &SqlStatement<'_>,
+) -> Result<(Statement, Vec<clause::Clause>)> {
+    let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
+    let dialect = split::dialect(state)?;
+    let (tokens, clauses) =
+        clause::take_clauses(statement.tokens.clone(), dialect.as_ref(), recursion_limit)?;
+    let mut parsed = DFParserBuilder::new(tokens)
+        .with_dialect(dialect.as_ref())
+        .with_recursion_limit(recursion_limit)
+        .build()?
+        .parse_statements()?;
+    let parsed = parsed
+        .pop_front()
+        .ok_or_else(|| plan_datafusion_err!("there is no SQL statement in the text"))?;
+    Ok((parsed, clauses))
+}
+
+/// The instant that `expr` names; all of one statement see the same `now()`.
+fn milliseconds(expr: Expr, state: &SessionState) -> Result<i64> {
+    let expr = state.create_logical_expr_from_sql_expr(
+        ExprWithAlias { expr, alias: None },
+        &DFSchema::empty(),
+    )?;
+    let context = SimplifyContext::builder()
+        .with_config_options(Arc::clone(state.config_options()))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    timestamp::milliseconds(expr, context)
+}

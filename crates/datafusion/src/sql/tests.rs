@@ -1,0 +1,766 @@
+//! Statements over tables with versions.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub(crate) mod fake;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use self::fake::{FakeSchema, FakeTable, rows};
+use super::{IcebergContextExt, IcebergStateBuilderExt, split_statements, sql, sql_statement};
+
+/// Tables `t`, `u` (Iceberg), `plain` (not) and the catalog `c` with schema `s`, see [`FakeSchema`].
+fn fill(ctx: SessionContext) -> (SessionContext, Arc<FakeSchema>) {
+    ctx.register_table("t", Arc::new(FakeTable::new("current")))
+        .unwrap();
+    ctx.register_table("u", Arc::new(FakeTable::new("current u")))
+        .unwrap();
+    ctx.register_table("of", Arc::new(FakeTable::new("current of")))
+        .unwrap();
+    ctx.register_table("plain", rows("plain")).unwrap();
+    let schema = Arc::new(FakeSchema::default());
+    let catalog = MemoryCatalogProvider::new();
+    catalog
+        .register_schema("s", Arc::clone(&schema) as _)
+        .unwrap();
+    ctx.register_catalog("c", Arc::new(catalog));
+    (ctx, schema)
+}
+
+fn context(config: SessionConfig) -> SessionContext {
+    fill(SessionContext::new_with_config(config)).0
+}
+
+fn installed(config: SessionConfig) -> SessionContext {
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_default_features()
+        .with_iceberg()
+        .build();
+    fill(SessionContext::new_with_state(state)).0
+}
+
+/// All values, `|` between columns and `;` between rows.
+async fn answer(ctx: &SessionContext, text: &str) -> String {
+    let batches = sql(ctx, text)
+        .await
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
+        .collect()
+        .await
+        .unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut lines = vec![];
+    for batch in &batches {
+        let options = FormatOptions::default();
+        let columns: Vec<_> = batch
+            .columns()
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column, &options).unwrap())
+            .collect();
+        for row in 0..batch.num_rows() {
+            let values: Vec<_> = columns
+                .iter()
+                .map(|column| column.value(row).to_string())
+                .collect();
+            lines.push(values.join("|"));
+        }
+    }
+    lines.join(";")
+}
+
+async fn failure(ctx: &SessionContext, text: &str) -> String {
+    match sql(ctx, text).await {
+        Err(error) => error.strip_backtrace(),
+        Ok(frame) => match frame.collect().await {
+            Err(error) => error.strip_backtrace(),
+            Ok(rows) => panic!("{text}: no error but {rows:?}"),
+        },
+    }
+}
+
+#[tokio::test]
+async fn every_form_in_every_place() {
+    let ctx = context(SessionConfig::new());
+    let forms = [
+        ("VERSION AS OF 7", "snapshot 7"),
+        ("version as of 7", "snapshot 7"),
+        ("VERSION AS OF -7", "snapshot -7"),
+        ("VERSION AS OF '7'", "snapshot 7"),
+        ("VERSION AS OF 'audit'", "branch or tag 'audit'"),
+        ("FOR VERSION AS OF 7", "snapshot 7"),
+        ("FOR SYSTEM_VERSION AS OF 'Audit'", "branch or tag 'Audit'"),
+        ("SYSTEM_VERSION AS OF 7", "snapshot 7"),
+        ("AT (VERSION => 7)", "snapshot 7"),
+        ("AT(VERSION => 'audit')", "branch or tag 'audit'"),
+        ("at /* x */ ( branch => 'audit' )", "branch 'audit'"),
+        ("AT (TAG => 'v1')", "tag 'v1'"),
+        (
+            "TIMESTAMP AS OF '2024-01-01 00:00:00'",
+            "1704067200000 ms since the epoch",
+        ),
+        (
+            "TIMESTAMP AS OF 1704067200",
+            "1704067200000 ms since the epoch",
+        ),
+        (
+            "TIMESTAMP AS OF TIMESTAMP '2024-01-01 00:00:00.0019'",
+            "1704067200001 ms since the epoch",
+        ),
+        (
+            "TIMESTAMP AS OF DATE '2024-01-02' - INTERVAL '1 day'",
+            "1704067200000 ms since the epoch",
+        ),
+        (
+            "FOR TIMESTAMP AS OF CAST('2024-01-01' AS timestamp)",
+            "1704067200000 ms since the epoch",
+        ),
+        (
+            "FOR SYSTEM_TIME AS OF '2024-01-01T01:00:00+01:00'",
+            "1704067200000 ms since the epoch",
+        ),
+        (
+            "SYSTEM_TIME AS OF '2024-01-01'",
+            "1704067200000 ms since the epoch",
+        ),
+        (
+            "AT (TIMESTAMP => to_timestamp(1704067201) - INTERVAL '1 second')",
+            "1704067200000 ms since the epoch",
+        ),
+    ];
+    for (form, label) in forms {
+        let queries = [
+            (format!("SELECT v FROM t {form}"), label.to_string()),
+            (format!("SELECT v FROM t {form};"), label.to_string()),
+            (format!("SELECT v FROM public.t {form}"), label.to_string()),
+            (format!("SELECT v FROM c.s.t {form}"), label.to_string()),
+            (format!("SELECT v FROM \"t\" {form}"), label.to_string()),
+            (
+                format!("SELECT t.v FROM t {form} WHERE t.id = 1 ORDER BY t.v"),
+                label.to_string(),
+            ),
+            (
+                format!("SELECT public.t.v FROM public.t {form}"),
+                label.to_string(),
+            ),
+            (format!("SELECT x.v FROM t {form} AS x"), label.to_string()),
+            (format!("SELECT x.v FROM t {form} x"), label.to_string()),
+            (format!("SELECT x.v FROM t AS x {form}"), label.to_string()),
+            (format!("SELECT x.v FROM t x {form}"), label.to_string()),
+            (
+                format!("SELECT x.v FROM public.t AS x {form} LIMIT 1"),
+                label.to_string(),
+            ),
+            (
+                format!("SELECT b FROM t AS x (a, b, c, d) {form}"),
+                label.to_string(),
+            ),
+            (
+                format!("SELECT b FROM t {form} x (a, b, c, d)"),
+                label.to_string(),
+            ),
+            (format!("SELECT v FROM (t {form})"), label.to_string()),
+            (
+                format!("SELECT v FROM (SELECT * FROM t {form}) x"),
+                label.to_string(),
+            ),
+            (
+                format!("WITH w AS (SELECT * FROM t {form}) SELECT v FROM w"),
+                label.to_string(),
+            ),
+            (
+                format!("WITH t AS (SELECT * FROM t {form}) SELECT v FROM t"),
+                label.to_string(),
+            ),
+            (
+                format!("SELECT (SELECT v FROM t {form})"),
+                label.to_string(),
+            ),
+            (format!("FROM t {form} SELECT v"), label.to_string()),
+            (
+                format!("SELECT a.v, b.v FROM t a JOIN t {form} b ON a.id = b.id"),
+                format!("current|{label}"),
+            ),
+            (
+                format!("SELECT a.v, b.v FROM t {form} AS a JOIN t b USING (id)"),
+                format!("{label}|current"),
+            ),
+            (
+                format!("SELECT a.v, b.v FROM t AS a {form} LEFT JOIN t AS b {form} USING (id)"),
+                format!("{label}|{label}"),
+            ),
+            (
+                format!("SELECT a.v, u.v FROM t {form} a, u"),
+                format!("{label}|current u"),
+            ),
+            (
+                format!("SELECT t.v, u.v FROM t, u {form}"),
+                format!("current|{label}"),
+            ),
+            (
+                format!("SELECT v FROM t WHERE id IN (SELECT id FROM u {form})"),
+                "current".to_string(),
+            ),
+        ];
+        for (query, expected) in queries {
+            assert_eq!(answer(&ctx, &query).await, expected, "{query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn selectors() {
+    let ctx = context(SessionConfig::new());
+    for (query, expected) in [
+        ("SELECT v FROM t.branch_audit", "branch 'audit'"),
+        ("SELECT v FROM t.BRANCH_Audit", "branch 'Audit'"),
+        ("SELECT v FROM public.t.tag_v1", "tag 'v1'"),
+        ("SELECT v FROM c.s.t.snapshot_id_12", "snapshot 12"),
+        (
+            "SELECT v FROM datafusion.public.t.at_timestamp_1704067200123",
+            "1704067200123 ms since the epoch",
+        ),
+        (
+            "SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x",
+            "current|tag 'a-b'",
+        ),
+        ("SELECT t.v FROM t.branch_x", "branch 'x'"),
+        // A table of that very name wins.
+        ("SELECT v FROM c.s.branch_real", "branch_real load 1"),
+        ("SELECT v FROM c.s.branch_real.tag_x", "tag 'x'"),
+    ] {
+        assert_eq!(answer(&ctx, query).await, expected, "{query}");
+    }
+    for (query, expected) in [
+        (
+            "SELECT v FROM t.branch_a VERSION AS OF 1",
+            "use one of them",
+        ),
+        ("SELECT v FROM t.branch_a.tag_b", "two selectors"),
+        ("SELECT v FROM public.t.branch_a.tag_b", "two selectors"),
+        ("SELECT v FROM plain.tag_x", "`plain` is not one"),
+        ("SELECT v FROM nothing.tag_x", "'nothing.tag_x' not found"),
+        ("SELECT v FROM c.s.nothing.tag_x", "no table 'c.s.nothing'"),
+        ("SELECT v FROM t.snapshot_id_x", "not found"),
+        ("SELECT v FROM t.tag_", "not found"),
+        ("SELECT v FROM t.snapshots", "not found"),
+        ("SELECT v FROM c.s.t.snapshots", "too many parts"),
+        (
+            "WITH t AS (SELECT 1 AS v) SELECT v FROM t.tag_x",
+            "common table expression",
+        ),
+        (
+            "SELECT v FROM t.snapshot_id_404",
+            "no snapshot 404; there are 1 and 2",
+        ),
+    ] {
+        let message = failure(&ctx, query).await;
+        assert!(message.contains(expected), "{query}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn words_of_clauses_as_names() {
+    let ctx = context(SessionConfig::new());
+    for (query, expected) in [
+        ("SELECT version AS of FROM t", "a version"),
+        (
+            "SELECT version AS of, timestamp AS of FROM t",
+            "a version|a timestamp",
+        ),
+        ("SELECT t.version AS of FROM t", "a version"),
+        ("SELECT DISTINCT version AS of FROM t", "a version"),
+        (
+            "SELECT (timestamp) AS of FROM t WHERE NOT version = timestamp",
+            "a timestamp",
+        ),
+        (
+            "SELECT version, timestamp FROM t version",
+            "a version|a timestamp",
+        ),
+        ("SELECT version.v FROM t AS version", "current"),
+        (
+            "SELECT version.v FROM t version VERSION AS OF 1",
+            "snapshot 1",
+        ),
+        (
+            "SELECT version.v FROM t AS version VERSION AS OF 1",
+            "snapshot 1",
+        ),
+        ("SELECT of.v FROM t VERSION AS OF 1 AS of", "snapshot 1"),
+        ("SELECT v FROM of", "current of"),
+        ("SELECT at.v FROM t at", "current"),
+        ("SELECT b FROM t at (a, b, c, d)", "current"),
+        ("SELECT 'x VERSION AS OF 1' FROM t", "x VERSION AS OF 1"),
+        (
+            "SELECT v AS \"t VERSION AS OF 1\" FROM t -- t VERSION AS OF 1",
+            "current",
+        ),
+        ("SELECT v FROM t /* VERSION AS OF 1 */", "current"),
+        (
+            "WITH version AS (SELECT 1 AS of) SELECT of FROM version",
+            "1",
+        ),
+        (
+            "SELECT TIMESTAMP '2024-01-01 00:00:00' AS of FROM t",
+            "2024-01-01T00:00:00",
+        ),
+    ] {
+        assert_eq!(answer(&ctx, query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn refusals() {
+    let ctx = context(SessionConfig::new());
+    for (query, expected) in [
+        (
+            "SELECT v FROM plain VERSION AS OF 1",
+            "time travel is only possible on Iceberg tables; `plain` is not one",
+        ),
+        (
+            "SELECT v FROM plain AT (TIMESTAMP => now())",
+            "`plain` is not one",
+        ),
+        (
+            "SELECT v FROM nothing VERSION AS OF 1",
+            "'datafusion.public.nothing' not found",
+        ),
+        (
+            "SELECT v FROM t VERSION AS OF 404",
+            "no snapshot 404; there are 1 and 2",
+        ),
+        (
+            "SELECT v FROM t VERSION AS OF audit",
+            "or the name of a branch or tag in quotes, found audit at Line: 1, Column: 31",
+        ),
+        ("SELECT v FROM t VERSION AS OF -'1'", "takes a snapshot id"),
+        ("SELECT v FROM t VERSION AS OF 1.5", "takes a snapshot id"),
+        (
+            "SELECT v FROM t VERSION AS OF 99999999999999999999",
+            "takes a snapshot id",
+        ),
+        ("SELECT v FROM t VERSION AS OF $1", "takes a snapshot id"),
+        ("SELECT v FROM t FOR VERSION AS OF", "found the end"),
+        (
+            "SELECT v FROM t FOR TIMESTAMP AS OF WHERE id = 1",
+            "takes a timestamp",
+        ),
+        ("SELECT v FROM t TIMESTAMP AS OF NULL", "NULL"),
+        (
+            "SELECT v FROM t TIMESTAMP AS OF id",
+            "cannot evaluate|No field named id",
+        ),
+        ("SELECT v FROM t TIMESTAMP AS OF (SELECT now())", ""),
+        (
+            "SELECT v FROM t TIMESTAMP AS OF random()",
+            "seconds since the epoch|not constant",
+        ),
+        (
+            "SELECT v FROM t TIMESTAMP AS OF 'yesterday'",
+            "no timestamp to travel to",
+        ),
+        ("SELECT v FROM t TIMESTAMP AS OF true", "found Boolean"),
+        (
+            "SELECT v FROM t TIMESTAMP AS OF 1.5",
+            "whole number of seconds",
+        ),
+        (
+            "SELECT v FROM t TIMESTAMP AS OF 9223372036854775807",
+            "out of range",
+        ),
+        (
+            "SELECT v FROM t AT (VERSION => 1, VERSION => 2)",
+            "expected ) after the one argument",
+        ),
+        (
+            "SELECT v FROM t AT (OFFSET => 1)",
+            "AT (OFFSET => …) is not supported",
+        ),
+        (
+            "SELECT v FROM t BEFORE (TIMESTAMP => now())",
+            "BEFORE (…) is not supported",
+        ),
+        (
+            "SELECT v FROM t AT (BRANCH => 1)",
+            "the name of a branch in quotes",
+        ),
+        (
+            "SELECT v FROM t VERSION AS OF 1 VERSION AS OF 2",
+            "another time-travel clause",
+        ),
+        (
+            "SELECT v FROM t VERSION AS OF 1 AS x VERSION AS OF 2",
+            "must follow the name of a table",
+        ),
+        (
+            "SELECT v FROM (SELECT * FROM t) x VERSION AS OF 1",
+            "must follow the name of a table that is read, or its alias at Line: 1, Column: 37",
+        ),
+        (
+            "SELECT v FROM generate_series(1, 2) g VERSION AS OF 1",
+            "must follow",
+        ),
+        (
+            "SELECT v FROM generate_series(1, 2) VERSION AS OF 1",
+            "is a table function",
+        ),
+        (
+            "SELECT v VERSION AS OF 1 FROM t",
+            "must follow the name of a table",
+        ),
+        (
+            "WITH w AS (SELECT * FROM t) SELECT * FROM w VERSION AS OF 1",
+            "`w` is a common table expression",
+        ),
+        (
+            "WITH t AS (SELECT * FROM u) SELECT * FROM t VERSION AS OF 1",
+            "`t` is a common table expression",
+        ),
+        (
+            "WITH a AS (SELECT * FROM u), b AS (SELECT * FROM A VERSION AS OF 1) SELECT * FROM b",
+            "common table expression",
+        ),
+        (
+            "SELECT v FROM t VERSION AS OF 1 WHERE",
+            "Expected: an expression",
+        ),
+        (
+            "SELECT v\nFROM t VERSION AS OF 1 x y",
+            "at Line: 2, Column: 27",
+        ),
+        ("SELECT 1; SELECT 2", "expected one SQL statement, found 2"),
+        (" -- nothing\n;", "no SQL statement"),
+    ] {
+        let message = failure(&ctx, query).await;
+        assert!(
+            expected.split('|').any(|part| message.contains(part)),
+            "{query}: {message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn writes_are_refused_by_name() {
+    for ctx in [
+        context(SessionConfig::new()),
+        installed(SessionConfig::new()),
+    ] {
+        for (query, expected) in [
+            (
+                "INSERT INTO t VALUES (1, 'a', 'b', 'c')",
+                "INSERT INTO t: Drumlin only reads",
+            ),
+            (
+                "INSERT OVERWRITE t SELECT * FROM u",
+                "INSERT OVERWRITE t: Drumlin only reads",
+            ),
+            (
+                "DELETE FROM t WHERE id IN (SELECT id FROM u)",
+                "DELETE FROM t: Drumlin only reads",
+            ),
+            (
+                "DELETE FROM t WHERE 1 = 0",
+                "DELETE FROM t: Drumlin only reads",
+            ),
+            (
+                "UPDATE public.t SET v = 'x'",
+                "UPDATE public.t: Drumlin only reads",
+            ),
+            ("TRUNCATE TABLE t", "TRUNCATE t: Drumlin only reads"),
+            (
+                "MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN DELETE",
+                "MERGE INTO t: Drumlin only reads",
+            ),
+            ("EXPLAIN DELETE FROM t", "DELETE FROM t: Drumlin only reads"),
+            (
+                "DELETE FROM t VERSION AS OF 1",
+                "cannot write to a version of `t`",
+            ),
+            ("DELETE FROM t.branch_x", "cannot write to a version of `t`"),
+            (
+                "UPDATE t VERSION AS OF 1 SET v = 'x'",
+                "cannot write to a version of `t`",
+            ),
+            (
+                "INSERT INTO t VERSION AS OF 1 VALUES (1)",
+                "must follow the name of a table that is read",
+            ),
+            (
+                "MERGE INTO t VERSION AS OF 1 USING u ON t.id = u.id WHEN MATCHED THEN DELETE",
+                "cannot write to a version of `t`",
+            ),
+        ] {
+            let message = failure(&ctx, query).await;
+            assert!(message.contains(expected), "{query}: {message}");
+        }
+        answer(&ctx, "INSERT INTO plain SELECT * FROM t VERSION AS OF 1").await;
+        assert_eq!(
+            answer(&ctx, "SELECT v FROM plain ORDER BY v").await,
+            "plain;snapshot 1"
+        );
+    }
+    let ctx = installed(SessionConfig::new());
+    let plain = ctx
+        .sql("DELETE FROM t WHERE 1 = 0")
+        .await
+        .unwrap()
+        .collect()
+        .await
+        .unwrap_err();
+    assert!(plain.to_string().contains("Drumlin only reads"), "{plain}");
+}
+
+#[tokio::test]
+async fn two_versions_are_never_taken_for_one() {
+    let ctx = context(SessionConfig::new());
+    for (query, expected) in [
+        (
+            "SELECT (SELECT max(v) FROM t VERSION AS OF 1) = (SELECT max(v) FROM t VERSION AS OF 2)",
+            "false",
+        ),
+        (
+            "SELECT (SELECT max(v) FROM t VERSION AS OF 1) = (SELECT max(v) FROM t)",
+            "false",
+        ),
+        (
+            "SELECT (SELECT max(v) FROM t VERSION AS OF 1) AS a, (SELECT max(v) FROM t VERSION AS OF 2) AS b",
+            "snapshot 1|snapshot 2",
+        ),
+        (
+            "SELECT (SELECT max(v) FROM t x VERSION AS OF 1) || '/' || (SELECT max(v) FROM t x VERSION AS OF 2)",
+            "snapshot 1/snapshot 2",
+        ),
+        (
+            "SELECT v FROM t VERSION AS OF 1 UNION SELECT v FROM t VERSION AS OF 2 ORDER BY v",
+            "snapshot 1;snapshot 2",
+        ),
+    ] {
+        assert_eq!(answer(&ctx, query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn one_load_a_statement() {
+    let config = SessionConfig::new().with_default_catalog_and_schema("c", "s");
+    let ctx = SessionContext::new_with_config(config.with_create_default_catalog_and_schema(false));
+    let (ctx, schema) = {
+        let schema = Arc::new(FakeSchema::default());
+        let catalog = MemoryCatalogProvider::new();
+        catalog
+            .register_schema("s", Arc::clone(&schema) as _)
+            .unwrap();
+        ctx.register_catalog("c", Arc::new(catalog));
+        (ctx, schema)
+    };
+    let query =
+        "SELECT a.v, b.v, d.v, e.v FROM t a, s.t b, c.s.t AS d, \"c\".S.T e, t VERSION AS OF 1 f,
+        t.tag_x g, s.t.tag_x h, c.s.t.tag_x i";
+    assert_eq!(
+        answer(&ctx, query).await,
+        "t load 0|t load 0|t load 0|t load 0"
+    );
+    assert_eq!(schema.loads.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn time_zone_of_the_session() {
+    let mut config = SessionConfig::new();
+    config.options_mut().execution.time_zone = Some("+02:00".to_string());
+    let ctx = context(config);
+    for (form, ms) in [
+        (
+            "TIMESTAMP AS OF '2024-01-01 02:00:00'",
+            1_704_067_200_000_i64,
+        ),
+        (
+            "TIMESTAMP AS OF TIMESTAMP '2024-01-01 02:00:00'",
+            1_704_067_200_000,
+        ),
+        ("TIMESTAMP AS OF '2024-01-01T00:00:00Z'", 1_704_067_200_000),
+        ("TIMESTAMP AS OF DATE '2024-01-01'", 1_704_060_000_000),
+        ("TIMESTAMP AS OF 1704067200", 1_704_067_200_000),
+    ] {
+        let query = format!("SELECT v FROM t {form}");
+        assert_eq!(
+            answer(&ctx, &query).await,
+            format!("{ms} ms since the epoch"),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn now_is_the_same_throughout_a_statement() {
+    let ctx = context(SessionConfig::new());
+    let query = "SELECT a.v = b.v FROM t AT (TIMESTAMP => now() - INTERVAL '1 hour') a,
+        t TIMESTAMP AS OF current_timestamp - INTERVAL '60 minutes' AS b";
+    for _ in 0..20 {
+        assert_eq!(answer(&ctx, query).await, "true");
+    }
+    let hour = answer(
+        &ctx,
+        "SELECT CAST(split_part(v, ' ', 1) AS BIGINT) FROM t AT (TIMESTAMP => now())",
+    )
+    .await;
+    let elapsed = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_millis();
+    assert!(
+        elapsed.abs_diff(hour.parse::<u128>().unwrap()) < 60_000,
+        "{hour} {elapsed}"
+    );
+}
+
+#[tokio::test]
+async fn every_dialect_understands_the_clauses() {
+    for dialect in [
+        "generic",
+        "postgresql",
+        "mysql",
+        "duckdb",
+        "databricks",
+        "snowflake",
+        "bigquery",
+        "mssql",
+        "hive",
+        "ansi",
+    ] {
+        let ctx = context(SessionConfig::new().set_str("datafusion.sql_parser.dialect", dialect));
+        for (query, expected) in [
+            ("SELECT x.v FROM t FOR VERSION AS OF 7 AS x", "snapshot 7"),
+            (
+                "SELECT x.v FROM t AS x AT (TIMESTAMP => '2024-01-01')",
+                "1704067200000 ms since the epoch",
+            ),
+            ("SELECT v FROM t.tag_x", "tag 'x'"),
+        ] {
+            assert_eq!(answer(&ctx, query).await, expected, "{dialect}: {query}");
+        }
+    }
+}
+
+/// What plain `SessionContext::sql` does with the clauses: never the current rows once the extension is installed.
+#[tokio::test]
+async fn plain_sql() {
+    let clauses = [
+        "VERSION AS OF 7",
+        "VERSION AS OF 'x'",
+        "FOR VERSION AS OF 7",
+        "FOR SYSTEM_VERSION AS OF 7",
+        "TIMESTAMP AS OF '2024-01-01'",
+        "FOR TIMESTAMP AS OF '2024-01-01'",
+        "FOR SYSTEM_TIME AS OF '2024-01-01'",
+        "AT (VERSION => 7)",
+        "AT (TIMESTAMP => '2024-01-01')",
+        "BEFORE (TIMESTAMP => '2024-01-01')",
+    ];
+    let ignoring = ["databricks", "snowflake", "bigquery", "mssql"];
+    for dialect in [
+        "generic",
+        "ansi",
+        "postgresql",
+        "mysql",
+        "hive",
+        "sqlite",
+        "snowflake",
+        "redshift",
+        "mssql",
+        "clickhouse",
+        "bigquery",
+        "duckdb",
+        "databricks",
+    ] {
+        let config = SessionConfig::new().set_str("datafusion.sql_parser.dialect", dialect);
+        let bare = context(config.clone());
+        let installed = installed(config);
+        for clause in clauses {
+            let text = format!("SELECT v FROM t {clause}");
+            let without = bare.sql(&text).await.is_ok();
+            assert!(
+                !without || ignoring.contains(&dialect),
+                "{dialect} ignores {clause}"
+            );
+            if let Ok(frame) = installed.sql(&text).await {
+                let rows = format!("{:?}", frame.collect().await.unwrap());
+                assert!(!rows.contains("current"), "{dialect}, {clause}: {rows}");
+            }
+        }
+        assert!(bare.sql("SELECT v FROM t.tag_x").await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn everything_else_still_works() {
+    let ctx = context(SessionConfig::new().with_information_schema(true));
+    ctx.iceberg_sql("SET datafusion.execution.batch_size = 100")
+        .await
+        .unwrap();
+    ctx.iceberg_sql("CREATE VIEW w AS SELECT v FROM t VERSION AS OF 3")
+        .await
+        .unwrap();
+    assert_eq!(answer(&ctx, "SELECT v FROM w").await, "snapshot 3");
+    ctx.iceberg_sql("CREATE TABLE copy AS SELECT v FROM t.branch_b")
+        .await
+        .unwrap();
+    assert_eq!(answer(&ctx, "SELECT v FROM copy").await, "branch 'b'");
+    assert!(answer(&ctx, "SHOW TABLES").await.contains("copy"));
+    assert!(answer(&ctx, "DESCRIBE t").await.contains("version"));
+    let plan = answer(&ctx, "EXPLAIN SELECT v FROM t VERSION AS OF 3").await;
+    assert!(plan.contains("TableScan: t AS OF snapshot 3"), "{plan}");
+    assert!(
+        answer(&ctx, "EXPLAIN ANALYZE SELECT v FROM t AT (TAG => 'x')")
+            .await
+            .contains("metrics")
+    );
+    let message = failure(
+        &ctx,
+        "CREATE EXTERNAL TABLE e STORED AS ICEBERG LOCATION 'x' OPTIONS ('a' 'b')",
+    )
+    .await;
+    assert!(message.contains("ICEBERG"), "{message}");
+    let message = failure(&ctx, "SELECT * FROM w VERSION AS OF 1").await;
+    assert!(message.contains("`w` is not one"), "{message}");
+    let message = failure(&ctx, "COPY t VERSION AS OF 1 TO 'x.parquet'").await;
+    assert!(message.contains("must follow"), "{message}");
+}
+
+#[tokio::test]
+async fn statements_of_a_text() {
+    let ctx = context(SessionConfig::new());
+    let text = "-- first; not yet\nSELECT ';ä' ;;\n /* ; */ SELECT v\n  FROM t VERSION AS OF 1 ; SELECT 'ü' FROM nowhere -- end\n";
+    let statements = split_statements(&ctx, text).unwrap();
+    let found: Vec<_> = statements
+        .iter()
+        .map(|one| (one.text, one.line, one.column, one.terminated))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("SELECT ';ä'", 2, 1, true),
+            ("SELECT v\n  FROM t VERSION AS OF 1", 3, 10, true),
+            ("SELECT 'ü' FROM nowhere", 4, 28, false),
+        ]
+    );
+    for one in &statements {
+        assert_eq!(&text[one.span.clone()], one.text);
+    }
+    let batches = sql_statement(&ctx, &statements[1])
+        .await
+        .unwrap()
+        .collect()
+        .await
+        .unwrap();
+    assert_eq!(batches[0].num_rows(), 1);
+    let broken = "SELECT 1;\nSELECT * FROM t WHERE )";
+    let error = sql_statement(&ctx, &split_statements(&ctx, broken).unwrap()[1])
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("Line: 2, Column: 23"), "{error}");
+    assert!(split_statements(&ctx, "SELECT 'no end").is_err());
+    assert!(split_statements(&ctx, " \n-- nothing").unwrap().is_empty());
+}
