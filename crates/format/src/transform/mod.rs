@@ -1,6 +1,15 @@
 //! Partition and sort transforms (§ Partition Transforms).
+//!
+//! Text is read and written in `text`, values are transformed in [`apply`] with the help of [`hash`] and
+//! [`calendar`].
 
+pub mod apply;
+pub mod calendar;
+pub mod hash;
 mod text;
+
+#[cfg(test)]
+mod tests;
 
 use crate::types::{PrimitiveType, Type};
 
