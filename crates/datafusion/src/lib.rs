@@ -1,3 +1,12 @@
-//! drumlin-datafusion
+//! Apache Iceberg tables for DataFusion.
 
+pub mod error;
+pub mod filter;
+pub mod metadata_columns;
+pub mod projection;
+pub mod scalar;
+pub mod scan;
 pub mod sql;
+pub mod table_provider;
+
+pub use table_provider::IcebergTableProvider;

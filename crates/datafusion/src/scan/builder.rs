@@ -1,0 +1,289 @@
+//! From planned files to the scan.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::catalog::Session;
+use datafusion::common::{Result, ScalarValue, Statistics, plan_err};
+use datafusion::config::TableParquetOptions;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricValue, Time};
+use datafusion_datasource::statistics::compute_all_files_statistics;
+use drumlin_format::manifest::FileFormat;
+use drumlin_format::partition::PartitionSpec;
+use drumlin_format::transform::Transform;
+use drumlin_format::types::StructType;
+use drumlin_table::Table;
+use drumlin_table::arrow::field_id;
+use drumlin_table::scan::{FileTask, PlanSummary, ScanPlan};
+use drumlin_table::storage::{RoutingStore, routed_path};
+
+use super::source::IcebergSource;
+use super::statistics;
+use crate::error::external;
+use crate::metadata_columns::{FILE_ID, PARTITION_ID, POS, ROW_ID, SPEC_ID_ID, row_position, unified_partition_type};
+use crate::projection::adapter::{FileColumns, TableColumns};
+use crate::scalar::{struct_to_scalar, to_scalar};
+
+/// The memory that per-file column statistics of one scan may take, as a number of columns of files. Beyond it, files
+/// carry their row counts alone.
+const MAX_FILE_COLUMN_STATISTICS: usize = 2_000_000;
+
+/// What a scan is built from.
+pub struct ScanBuilder<'a> {
+    /// The session that runs it.
+    pub session: &'a dyn Session,
+    /// The table, pinned.
+    pub table: &'a Table,
+    /// Defaults and name mapping.
+    pub columns: &'a Arc<TableColumns>,
+    /// The columns that are read, in the order of the output; metadata columns among them.
+    pub projection: Vec<FieldRef>,
+    /// Rows that are enough.
+    pub limit: Option<usize>,
+}
+
+impl ScanBuilder<'_> {
+    /// Builds the scan of the planned files.
+    pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
+        let needs_position = self.projection.iter().any(|f| [POS, ROW_ID].contains(&f.name().as_str()));
+        let stored: Vec<FieldRef> = self.projection.iter().filter(|f| f.name() != POS).cloned().collect();
+        let file_schema = Arc::new(Schema::new(stored));
+        let mut table_schema = TableSchema::builder(Arc::clone(&file_schema));
+        if needs_position {
+            table_schema = table_schema.with_virtual_columns(vec![row_position()]);
+        }
+        let table_schema = table_schema.build();
+        let scanned = Arc::clone(table_schema.table_schema());
+        let (groups, totals) = self.file_groups(&plan, &scanned)?;
+        let parquet = self.parquet_source(table_schema, &plan.summary);
+        let source = IcebergSource::new(parquet, Arc::clone(self.columns), self.description(&plan.summary));
+        let order = self
+            .projection
+            .iter()
+            .map(|f| Ok(scanned.index_of(f.name())?))
+            .collect::<Result<Vec<_>>>()?;
+        // Files are read through the source's own reader factory; the session only has to know a store by this name.
+        let url = ObjectStoreUrl::parse("iceberg://tables")?;
+        let runtime = self.session.runtime_env();
+        if runtime.object_store(&url).is_err() {
+            runtime.register_object_store(url.as_ref(), Arc::new(RoutingStore::new(self.table.storage().clone())));
+        }
+        let mut config = FileScanConfigBuilder::new(url, Arc::new(source))
+            .with_file_groups(groups)
+            .with_statistics(totals)
+            .with_limit(self.limit);
+        if order.iter().enumerate().any(|(to, from)| to != *from) || order.len() != scanned.fields().len() {
+            config = config.with_projection_indices(Some(order))?;
+        }
+        Ok(DataSourceExec::from_data_source(config.build()))
+    }
+
+    fn parquet_source(&self, table_schema: TableSchema, summary: &PlanSummary) -> ParquetSource {
+        let mut options = TableParquetOptions::default();
+        options.global = self.session.config_options().execution.parquet.clone();
+        // The old 96-bit timestamps are instants; the adapter drops the zone where the column has none.
+        options.global.coerce_int96 = Some("us".into());
+        options.global.coerce_int96_tz = Some("UTC".into());
+        let store = RoutingStore::new(self.table.storage().clone()).for_reader_of(&self.table.needed_for());
+        let cache = self.session.runtime_env().cache_manager.get_file_metadata_cache();
+        let factory = CachedParquetFileReaderFactory::new(Arc::new(store), cache);
+        let mut source = ParquetSource::new(table_schema)
+            .with_parquet_file_reader_factory(Arc::new(factory))
+            .with_table_parquet_options(options.clone());
+        if let Some(hint) = options.global.metadata_size_hint {
+            source = source.with_metadata_size_hint(hint);
+        }
+        report(summary, datafusion::datasource::physical_plan::FileSource::metrics(&source));
+        source
+    }
+
+    fn description(&self, summary: &PlanSummary) -> String {
+        let snapshot = match self.table.snapshot() {
+            Some(snapshot) => snapshot.snapshot_id.to_string(),
+            None => "none".to_string(),
+        };
+        format!("table={}, snapshot={snapshot}, {summary}", self.table.name())
+    }
+
+    fn file_groups(&self, plan: &ScanPlan, scanned: &SchemaRef) -> Result<(Vec<FileGroup>, Statistics)> {
+        let tasks = self.enough(&plan.tasks);
+        let with_columns = tasks.len().saturating_mul(scanned.fields().len()) <= MAX_FILE_COLUMN_STATISTICS;
+        let mut specs = HashMap::new();
+        let mut files = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            let spec = specs
+                .entry(task.spec().spec_id())
+                .or_insert_with(|| SpecColumns::new(self.table, task.spec(), scanned));
+            files.push(self.file(task, spec, scanned, with_columns)?);
+        }
+        let groups = balanced(files, self.session.config().target_partitions());
+        if groups.is_empty() {
+            // No file at all: still one partition, of no rows.
+            let mut none = Statistics::new_unknown(scanned);
+            none.num_rows = datafusion::common::stats::Precision::Exact(0);
+            return Ok((vec![FileGroup::new(vec![])], none));
+        }
+        compute_all_files_statistics(groups, Arc::clone(scanned), true, false)
+    }
+
+    /// The files that are enough for a limit: no filter and no delete takes rows away from those that are counted.
+    fn enough<'t>(&self, tasks: &'t [FileTask]) -> &'t [FileTask] {
+        let Some(limit) = self.limit else {
+            return tasks;
+        };
+        let mut rows = 0usize;
+        for (read, task) in tasks.iter().enumerate() {
+            if rows >= limit {
+                return tasks.get(..read).unwrap_or(tasks);
+            }
+            // An unknown count adds nothing.
+            rows = rows.saturating_add(usize::try_from(task.data_file().record_count).unwrap_or(0));
+        }
+        tasks
+    }
+
+    fn file(
+        &self,
+        task: &FileTask,
+        spec: &SpecColumns,
+        scanned: &SchemaRef,
+        with_columns: bool,
+    ) -> Result<PartitionedFile> {
+        let file = task.data_file();
+        if file.file_format != FileFormat::Parquet {
+            return plan_err!(
+                "table `{}`: the data file `{}` is of the format {}; only Parquet data files can be read",
+                self.table.name(),
+                file.file_path,
+                file.file_format.name()
+            );
+        }
+        let Ok(size) = u64::try_from(file.file_size_in_bytes) else {
+            return plan_err!(
+                "table `{}`: the data file `{}` has the size {} in its manifest",
+                self.table.name(),
+                file.file_path,
+                file.file_size_in_bytes
+            );
+        };
+        let columns = Arc::new(FileColumns {
+            path: file.file_path.to_string(),
+            constants: spec.constants(task)?,
+            first_row_id: file.first_row_id,
+            sequence_number: task.sequence_number(),
+        });
+        let statistics = match with_columns {
+            true => statistics::of_file(file, &columns, scanned, self.table.schema()),
+            false => statistics::of_file(file, &columns, &Schema::empty(), self.table.schema()),
+        };
+        let mut partitioned = PartitionedFile::new(String::new(), size).with_extension(columns);
+        partitioned.object_meta.location = routed_path(&file.file_path).map_err(external)?;
+        if with_columns {
+            partitioned = partitioned.with_statistics(Arc::new(statistics));
+        }
+        Ok(partitioned)
+    }
+}
+
+/// Which constants the files of one spec have, of those that a scan reads.
+struct SpecColumns {
+    spec_id: i32,
+    /// Source field and place in the tuple of the identity fields.
+    identities: Vec<(drumlin_format::types::NestedField, bool, usize)>,
+    /// The partition type of all specs, and the field ids of this one by place; if `_partition` is read.
+    partition: Option<(StructType, Vec<i32>)>,
+    reads_file: bool,
+    reads_spec_id: bool,
+}
+
+impl SpecColumns {
+    fn new(table: &Table, spec: &PartitionSpec, scanned: &Schema) -> Self {
+        let reads = |id| scanned.fields().iter().any(|f| field_id(f) == Some(id));
+        let schema = table.schema();
+        let identities = spec
+            .fields()
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.transform == Transform::Identity)
+            .filter_map(|(place, f)| {
+                let source = schema.field_by_id(f.source_id()?)?;
+                let path = schema.path_to(source.id);
+                let column = path.len() == 1;
+                path.first().is_some_and(|id| reads(*id)).then(|| (source.clone(), column, place))
+            })
+            .collect();
+        Self {
+            spec_id: spec.spec_id(),
+            identities,
+            partition: reads(PARTITION_ID).then(|| {
+                let ids = spec.fields().iter().map(|f| f.field_id).collect();
+                (unified_partition_type(table.metadata()), ids)
+            }),
+            reads_file: reads(FILE_ID),
+            reads_spec_id: reads(SPEC_ID_ID),
+        }
+    }
+
+    fn constants(&self, task: &FileTask) -> Result<HashMap<i32, ScalarValue>> {
+        let file = task.data_file();
+        let mut constants = HashMap::new();
+        for (source, column, place) in &self.identities {
+            let value = file.partition.get(*place).and_then(Option::as_ref);
+            constants.insert(source.id, to_scalar(value, &source.field_type, *column)?);
+        }
+        if self.reads_file {
+            constants.insert(FILE_ID, ScalarValue::from(file.file_path.as_ref()));
+        }
+        if self.reads_spec_id {
+            constants.insert(SPEC_ID_ID, ScalarValue::from(self.spec_id));
+        }
+        if let Some((unified, ids)) = &self.partition {
+            let value_of = |id: i32| {
+                let place = ids.iter().position(|i| *i == id)?;
+                file.partition.get(place)?.as_ref()
+            };
+            constants.insert(PARTITION_ID, struct_to_scalar(unified, value_of)?);
+        }
+        Ok(constants)
+    }
+}
+
+/// Runs of files of about the same number of bytes, at most `groups` of them.
+fn balanced(files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
+    let total: u64 = files.iter().map(|f| f.object_meta.size.max(1)).sum();
+    let share = total.div_ceil(u64::try_from(groups.max(1)).unwrap_or(1)).max(1);
+    let mut balanced: Vec<Vec<PartitionedFile>> = Vec::new();
+    let mut before = 0u64;
+    for file in files {
+        let group = usize::try_from(before / share).unwrap_or(0);
+        before += file.object_meta.size.max(1);
+        if balanced.len() <= group {
+            balanced.push(Vec::new());
+        }
+        if let Some(last) = balanced.last_mut() {
+            last.push(file);
+        }
+    }
+    balanced.into_iter().map(FileGroup::new).collect()
+}
+
+/// Puts the cost of planning among the metrics of the scan, for `EXPLAIN ANALYZE`.
+fn report(summary: &PlanSummary, metrics: &ExecutionPlanMetricsSet) {
+    let time = Time::new();
+    time.add_duration(summary.elapsed);
+    MetricBuilder::new(metrics).build(MetricValue::Time {
+        name: "planning_time".into(),
+        time,
+    });
+    let bytes = MetricBuilder::new(metrics).global_counter("manifest_bytes_read");
+    bytes.add(usize::try_from(summary.bytes_read).unwrap_or(usize::MAX));
+}

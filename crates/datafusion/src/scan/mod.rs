@@ -1,0 +1,9 @@
+//! The physical scan: one `DataSourceExec` over DataFusion's own Parquet source.
+//!
+//! - [`builder`]: from planned files to the scan
+//! - [`source`]: the Parquet source with a projection of its own for each file
+//! - [`statistics`]: what manifest entries tell the optimizer
+
+pub mod builder;
+pub mod source;
+pub mod statistics;

@@ -1,0 +1,93 @@
+//! What manifest entries tell the optimizer about a file.
+//!
+//! Exact is only what is proven. Bounds of numbers, dates and times are exact when there are any: they are never cut.
+//! Bounds of strings and bytes may be cut, those of floats say nothing of NaN and of the sign of zero: these are
+//! estimates.
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use drumlin_format::manifest::DataFile;
+use drumlin_format::schema::Schema as IcebergSchema;
+use drumlin_format::types::{NestedField, Type};
+use drumlin_format::value::bytes::from_bytes;
+use drumlin_table::arrow::field_id;
+
+use crate::projection::adapter::FileColumns;
+use crate::scalar::to_scalar;
+
+/// The statistics of a file for the columns of a scan, in their order.
+pub fn of_file(file: &DataFile, columns: &FileColumns, scanned: &Schema, schema: &IcebergSchema) -> Statistics {
+    let rows = usize::try_from(file.record_count).ok();
+    let column = |field: &Field| {
+        let Some(id) = field_id(field) else {
+            return ColumnStatistics::new_unknown();
+        };
+        if let Some(constant) = columns.constants.get(&id) {
+            return of_constant(constant, rows);
+        }
+        match schema.field_by_id(id) {
+            Some(column) => of_column(file, column, field.data_type(), rows),
+            None => ColumnStatistics::new_unknown(),
+        }
+    };
+    Statistics {
+        num_rows: rows.map_or(Precision::Absent, Precision::Exact),
+        total_byte_size: usize::try_from(file.file_size_in_bytes).map_or(Precision::Absent, Precision::Inexact),
+        column_statistics: scanned.fields().iter().map(|f| column(f)).collect(),
+    }
+}
+
+fn of_constant(constant: &ScalarValue, rows: Option<usize>) -> ColumnStatistics {
+    if constant.is_null() {
+        return ColumnStatistics {
+            null_count: rows.map_or(Precision::Absent, Precision::Exact),
+            ..ColumnStatistics::new_unknown()
+        };
+    }
+    if constant.data_type().is_nested() {
+        return ColumnStatistics::new_unknown();
+    }
+    ColumnStatistics {
+        null_count: Precision::Exact(0),
+        min_value: Precision::Exact(constant.clone()),
+        max_value: Precision::Exact(constant.clone()),
+        ..ColumnStatistics::new_unknown()
+    }
+}
+
+fn of_column(file: &DataFile, column: &NestedField, data_type: &DataType, rows: Option<usize>) -> ColumnStatistics {
+    let Type::Primitive(primitive) = &column.field_type else {
+        return ColumnStatistics::new_unknown();
+    };
+    let metrics = &file.column_metrics;
+    let nulls = metrics
+        .null_value_count(column.id)
+        .and_then(|n| usize::try_from(n).ok())
+        .filter(|n| rows.is_some_and(|rows| *n <= rows));
+    let bound = |bytes: Option<&[u8]>| {
+        let value = bytes.and_then(|b| from_bytes(b, primitive).ok()).filter(|v| !v.is_nan());
+        let scalar = value.and_then(|v| to_scalar(Some(&v), &column.field_type, true).ok());
+        match scalar {
+            Some(scalar) if scalar.data_type() != *data_type => Precision::Absent,
+            Some(scalar) if is_exact(data_type) => Precision::Exact(scalar),
+            Some(scalar) => Precision::Inexact(scalar),
+            None => Precision::Absent,
+        }
+    };
+    ColumnStatistics {
+        null_count: nulls.map_or(Precision::Absent, Precision::Exact),
+        min_value: bound(metrics.lower_bound(column.id)),
+        max_value: bound(metrics.upper_bound(column.id)),
+        ..ColumnStatistics::new_unknown()
+    }
+}
+
+/// Whether bounds of this type are the least and greatest values themselves.
+fn is_exact(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Boolean | DataType::Date32 | DataType::Time64(_) | DataType::Timestamp(_, _) => true,
+        DataType::Decimal128(_, _) => true,
+        other => other.is_integer(),
+    }
+}
