@@ -12,10 +12,12 @@
 //! | [`sort`] | sort orders |
 //! | [`snapshot`] | snapshots, refs and the logs of them |
 //! | [`metadata`] | table metadata: reading, writing, time travel, statistics entries |
+//! | [`name_mapping`] | field ids for data files that carry none |
 //! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
 
 pub mod error;
 pub mod metadata;
+pub mod name_mapping;
 pub mod partition;
 pub mod schema;
 pub mod snapshot;
