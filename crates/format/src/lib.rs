@@ -12,6 +12,7 @@
 //! | [`sort`] | sort orders |
 //! | [`snapshot`] | snapshots, refs and the logs of them |
 //! | [`metadata`] | table metadata: reading, writing, time travel, statistics entries |
+//! | [`name_mapping`] | field ids for data files that carry none |
 //! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
 //! | [`avro`] | decoding Avro files |
 //! | [`manifest`] | manifests: files with their partition, sequence numbers and metrics |
@@ -22,6 +23,7 @@ pub mod error;
 pub mod metadata;
 pub mod manifest;
 pub mod manifest_list;
+pub mod name_mapping;
 pub mod partition;
 pub mod schema;
 pub mod snapshot;

@@ -11,12 +11,16 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, CastExpr, Column, IsNullExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterFactory};
+use drumlin_format::name_mapping::{NAME_MAPPING_PROPERTY, NameMapping};
+use drumlin_table::Table;
 use drumlin_table::arrow::field_id;
 
 use super::adaptation::{Adaptation, MissingFields, missing_value};
 use super::expression::AdaptExpr;
-use super::field_ids::{FileField, NameMapping, any_ids};
+use super::field_ids::{FileField, any_ids};
+use crate::error::external;
 use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS, ROW_ID_ID};
+use crate::scalar::to_scalar;
 
 /// What a scan knows of one data file before it opens it.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +42,34 @@ pub struct TableColumns {
     /// Initial defaults by field id.
     pub initial_defaults: HashMap<i32, ScalarValue>,
     /// Ids for files that hold none.
-    pub name_mapping: Option<Arc<dyn NameMapping>>,
+    pub name_mapping: Option<NameMapping>,
+}
+
+impl TableColumns {
+    /// Defaults and name mapping of a table.
+    ///
+    /// # Errors
+    /// The name mapping is not one, or a default is of a type that is not supported.
+    pub fn of(table: &Table) -> Result<Self> {
+        let schema = table.schema();
+        let mut initial_defaults = HashMap::new();
+        for id in schema.field_ids() {
+            let Some(field) = schema.field_by_id(id) else { continue };
+            if let Some(value) = &field.initial_default {
+                let column = schema.parent_of(id).is_none();
+                initial_defaults.insert(id, to_scalar(Some(value), &field.field_type, column)?);
+            }
+        }
+        let mapping = table.metadata().property(NAME_MAPPING_PROPERTY);
+        let name_mapping = mapping
+            .map(NameMapping::from_json_text)
+            .transpose()
+            .map_err(|e| external(e.in_file(format!("table `{}`", table.name())).into()))?;
+        Ok(Self {
+            initial_defaults,
+            name_mapping,
+        })
+    }
 }
 
 /// Makes the adapter of one data file.
@@ -61,7 +92,7 @@ impl PhysicalExprAdapterFactory for FileAdapterFactory {
         let file_fields = if any_ids(fields.iter()) {
             fields.iter().map(FileField::with_own_ids).collect()
         } else {
-            let mapping = self.table.name_mapping.as_deref();
+            let mapping = self.table.name_mapping.as_ref();
             if mapping.is_none() && fields.iter().any(|f| !is_virtual(f)) {
                 return plan_err!(
                     "the data file `{}` holds no field ids and the table has no name mapping: set the table property \
@@ -69,6 +100,7 @@ impl PhysicalExprAdapterFactory for FileAdapterFactory {
                     self.file.path
                 );
             }
+            let mapping = mapping.map_or(&[][..], NameMapping::fields);
             fields.iter().map(|f| FileField::mapped(f, mapping)).collect()
         };
         Ok(Arc::new(FileAdapter {

@@ -1,6 +1,7 @@
 //! Which id each field of a data file has: its own, or one by the table's name mapping.
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use drumlin_format::name_mapping::MappedField;
 use drumlin_table::arrow::field_id;
 
 /// A field of a data file with its id and those of the fields inside.
@@ -16,12 +17,6 @@ pub struct FileField {
     own_ids: bool,
 }
 
-/// Names to ids, for files without ids (§ Name Mapping Serialization).
-pub trait NameMapping: std::fmt::Debug + Send + Sync {
-    /// The id and the inner mapping of the field with this name; `None` if the mapping does not name it.
-    fn field(&self, name: &str) -> Option<(Option<i32>, &dyn NameMapping)>;
-}
-
 impl FileField {
     /// A field of a file that holds ids.
     pub fn with_own_ids(field: &FieldRef) -> Self {
@@ -34,14 +29,14 @@ impl FileField {
         }
     }
 
-    /// A field of a file without ids, which takes them from a mapping.
-    pub fn mapped(field: &FieldRef, mapping: Option<&dyn NameMapping>) -> Self {
+    /// A field of a file without ids, which takes them from the mapped fields of the struct it is in.
+    pub fn mapped(field: &FieldRef, mapping: &[MappedField]) -> Self {
         Self::mapped_as(field, field.name(), mapping)
     }
 
-    fn mapped_as(field: &FieldRef, name: &str, mapping: Option<&dyn NameMapping>) -> Self {
-        let found = mapping.and_then(|m| m.field(name));
-        let inner = found.map(|(_, inner)| inner);
+    fn mapped_as(field: &FieldRef, name: &str, mapping: &[MappedField]) -> Self {
+        let found = mapping.iter().find(|m| m.names.iter().any(|n| n == name));
+        let inner = found.map_or(&[][..], |m| &m.fields);
         let inside = children(field);
         // Files name list elements and map entries as they like; mappings always alike.
         let names: Vec<&str> = match field.data_type() {
@@ -50,7 +45,7 @@ impl FileField {
             _ => inside.iter().map(|f| f.name().as_str()).collect(),
         };
         Self {
-            id: found.and_then(|(id, _)| id),
+            id: found.and_then(|m| m.field_id),
             own_ids: false,
             children: inside
                 .iter()

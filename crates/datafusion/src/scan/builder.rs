@@ -93,7 +93,7 @@ impl ScanBuilder<'_> {
         // The old 96-bit timestamps are instants; the adapter drops the zone where the column has none.
         options.global.coerce_int96 = Some("us".into());
         options.global.coerce_int96_tz = Some("UTC".into());
-        let store = RoutingStore::new(self.table.storage().clone()).for_reader_of(&self.table.needed_for());
+        let store = RoutingStore::new(self.table.storage().clone()).needed_for(self.table.files_needed_for());
         let cache = self.session.runtime_env().cache_manager.get_file_metadata_cache();
         let factory = CachedParquetFileReaderFactory::new(Arc::new(store), cache);
         let mut source = ParquetSource::new(table_schema)

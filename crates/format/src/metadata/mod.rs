@@ -2,12 +2,18 @@
 //!
 //! [`TableMetadata`] is read with [`from_bytes`](TableMetadata::from_bytes) (in `read`, checked in `check`), written
 //! with [`to_json_bytes`](TableMetadata::to_json_bytes) (in `write`), and answers which snapshot a name or a time
-//! means (in [`lookup`]). It is immutable: a commit makes the next one.
+//! means (in [`lookup`]). It is immutable: a commit makes the next one with [`TableMetadataBuilder`] out of
+//! [`TableUpdate`]s, under [`TableRequirement`]s.
 
+mod builder;
 mod check;
+mod fresh_ids;
 pub mod lookup;
 mod read;
+mod requirement;
 mod statistics;
+mod unbound;
+mod update;
 mod write;
 
 #[cfg(test)]
@@ -23,9 +29,16 @@ use crate::schema::Schema;
 use crate::snapshot::{MetadataLogEntry, Snapshot, SnapshotLogEntry, SnapshotRef};
 use crate::sort::SortOrder;
 
+pub use builder::{
+    DEFAULT_FORMAT_VERSION, FORMAT_VERSION_PROPERTY, NewTable, RESERVED_PROPERTIES, TableMetadataBuilder,
+};
+pub use fresh_ids::assign_fresh_ids;
 pub use lookup::SchemaChoice;
 pub use read::MAX_METADATA_BYTES;
+pub use requirement::TableRequirement;
 pub use statistics::{EncryptedKey, PartitionStatisticsFile, StatisticsBlob, StatisticsFile};
+pub use unbound::{UnboundPartitionField, UnboundPartitionSpec};
+pub use update::{LAST_ADDED, TableUpdate};
 
 /// The highest format version that is read and written.
 pub const MAX_FORMAT_VERSION: u8 = 3;

@@ -13,8 +13,8 @@ use crate::types::{NestedField, PrimitiveType, StructType, Type};
 /// The highest id that a column may have; those above are reserved (§ Reserved Field IDs).
 pub const MAX_FIELD_ID: i32 = 2_147_483_447;
 
-/// A schema of a table, indexed by field id and by full name.
-#[derive(Debug, Clone)]
+/// A schema of a table, indexed by field id and by full name. The default is without columns.
+#[derive(Debug, Clone, Default)]
 pub struct Schema {
     schema_id: i32,
     fields: StructType,

@@ -57,7 +57,7 @@ impl Serialize for Snapshot {
         let mut map = serializer.serialize_map(None)?;
         // Version 1 has no sequence numbers, and its snapshots keep 0 after an upgrade; left out, 0 is what all
         // readers take.
-        if self.sequence_number > 0 {
+        if self.sequence_number != 0 {
             map.serialize_entry("sequence-number", &self.sequence_number)?;
         }
         map.serialize_entry("snapshot-id", &self.snapshot_id)?;

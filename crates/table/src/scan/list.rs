@@ -18,7 +18,7 @@ pub async fn manifests_of(table: &Table, snapshot: &Snapshot) -> Result<(Vec<Man
                     table.name()
                 )));
             }
-            let bytes = table.storage().read(path).await.map_err(|e| e.needed_for(table.needs(snapshot)))?;
+            let bytes = table.storage().read(path).await.map_err(|e| e.needed_for(table.files_needed_for()))?;
             let manifests = read_manifest_list(&bytes).map_err(|e| e.in_file(path))?;
             Ok((manifests, u64::try_from(bytes.len()).unwrap_or(u64::MAX)))
         }
@@ -48,12 +48,14 @@ pub async fn manifests_of(table: &Table, snapshot: &Snapshot) -> Result<(Vec<Man
 }
 
 impl Table {
-    /// What a file of a snapshot is needed for, for errors about files that are gone.
-    pub(super) fn needs(&self, snapshot: &Snapshot) -> String {
+    /// What the files of the pinned snapshot are needed for, for errors about files that are gone.
+    pub fn files_needed_for(&self) -> String {
+        let snapshot = match self.snapshot() {
+            Some(snapshot) => snapshot.snapshot_id.to_string(),
+            None => "none".to_string(),
+        };
         format!(
-            "it is read at snapshot {} of table `{}`; the snapshot may have been expired after the table was opened at \
-             {}",
-            snapshot.snapshot_id,
+            "it is read at snapshot {snapshot} of table `{}`, which may have been expired after the table was opened at {}",
             self.name(),
             self.metadata_location()
         )

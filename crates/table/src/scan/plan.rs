@@ -7,7 +7,6 @@ use std::time::Instant;
 use drumlin_format::manifest::{DataContent, ManifestContent, ManifestProjection, read_manifest};
 use drumlin_format::manifest_list::ManifestFile;
 use drumlin_format::partition::{PartitionField, PartitionSpec};
-use drumlin_format::snapshot::Snapshot;
 use drumlin_format::types::{NestedField, PrimitiveType, StructType, Type};
 use futures::{StreamExt, TryStreamExt};
 
@@ -84,8 +83,8 @@ impl Table {
         let predicate = Arc::new(predicate.clone());
         let judged: Vec<Judged> = futures::stream::iter(opened)
             .map(|(manifest, spec)| {
-                let (table, snapshot, predicate) = (self.clone(), Arc::clone(snapshot), Arc::clone(&predicate));
-                let work = async move { table.judge_manifest(&snapshot, &manifest, &spec, &predicate).await };
+                let (table, predicate) = (self.clone(), Arc::clone(&predicate));
+                let work = async move { table.judge_manifest(&manifest, &spec, &predicate).await };
                 // A task of its own, so that manifests decode on several threads; dropped with the plan.
                 let task = AbortOnDrop(tokio::spawn(work));
                 async move { task.joined().await }
@@ -150,7 +149,6 @@ impl Table {
 
     async fn judge_manifest(
         &self,
-        snapshot: &Snapshot,
         manifest: &ManifestFile,
         spec: &JudgedSpec,
         predicate: &Predicate,
@@ -163,7 +161,7 @@ impl Table {
             first_row_id: manifest.first_row_id,
             partition_type: Type::Struct(spec.partition_type.clone()).to_string(),
         };
-        let load = self.load_manifest(snapshot, manifest, spec);
+        let load = self.load_manifest(manifest, spec);
         let (found, cached) = self.storage().manifest_cache().get_or_load(&key, load).await?;
         let mut judged = Judged {
             bytes_read: if cached { 0 } else { found.bytes_read },
@@ -195,12 +193,11 @@ impl Table {
 
     async fn load_manifest(
         &self,
-        snapshot: &Snapshot,
         manifest: &ManifestFile,
         spec: &JudgedSpec,
     ) -> Result<CachedManifest> {
         let path = &manifest.manifest_path;
-        let bytes = self.storage().read(path).await.map_err(|e| e.needed_for(self.needs(snapshot)))?;
+        let bytes = self.storage().read(path).await.map_err(|e| e.needed_for(self.files_needed_for()))?;
         let read = read_manifest(&bytes, manifest, &spec.partition_type, ManifestProjection::SCAN)
             .map_err(|e| e.in_file(path))?;
         Ok(CachedManifest::new(

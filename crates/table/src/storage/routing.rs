@@ -42,12 +42,33 @@ pub fn routed_path(location: &str) -> crate::Result<Path> {
 #[derive(Debug, Clone)]
 pub struct RoutingStore {
     storage: Storage,
+    needed_for: Option<Arc<str>>,
 }
 
 impl RoutingStore {
     /// A store over all stores of `storage`.
     pub fn new(storage: Storage) -> Self {
-        Self { storage }
+        Self {
+            storage,
+            needed_for: None,
+        }
+    }
+
+    /// The same, whose errors about files that are gone say what they were needed for.
+    #[must_use]
+    pub fn needed_for(mut self, what: impl Into<Arc<str>>) -> Self {
+        self.needed_for = Some(what.into());
+        self
+    }
+
+    fn gone(&self, error: object_store::Error) -> object_store::Error {
+        match (error, &self.needed_for) {
+            (object_store::Error::NotFound { path, source }, Some(what)) => object_store::Error::NotFound {
+                path,
+                source: format!("the file is gone: {what} ({source})").into(),
+            },
+            (other, _) => other,
+        }
     }
 
     fn route(&self, path: &Path) -> Result<(Arc<dyn ObjectStore>, Path)> {
@@ -101,12 +122,12 @@ fn read_only(operation: &str) -> object_store::Error {
 impl ObjectStore for RoutingStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let (store, path) = self.route(location)?;
-        store.get_opts(&path, options).await
+        store.get_opts(&path, options).await.map_err(|e| self.gone(e))
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let (store, path) = self.route(location)?;
-        store.get_ranges(&path, ranges).await
+        store.get_ranges(&path, ranges).await.map_err(|e| self.gone(e))
     }
 
     async fn put_opts(&self, _: &Path, _: PutPayload, _: PutOptions) -> Result<PutResult> {

@@ -332,13 +332,14 @@ fn a_thousand_snapshots_are_read_at_once() {
     json["current-snapshot-id"] = 1_001_000.into();
     json["refs"] = json!({"main": {"snapshot-id": 1_001_000, "type": "branch"}});
     let bytes = serde_json::to_vec(&json).unwrap();
-    let start = std::time::Instant::now();
+    let mut best = std::time::Duration::MAX;
+    for _ in 0..5 {
+        let start = std::time::Instant::now();
+        TableMetadata::from_bytes(&bytes).unwrap();
+        best = best.min(start.elapsed());
+    }
+    println!("{} bytes with 1,001 snapshots read in {best:?}", bytes.len());
     let metadata = TableMetadata::from_bytes(&bytes).unwrap();
-    println!(
-        "{} bytes with 1,001 snapshots read in {:?}",
-        bytes.len(),
-        start.elapsed()
-    );
     assert_eq!(metadata.snapshot_as_of(1009).unwrap().snapshot_id, 1_000_009);
     assert_eq!(metadata.ancestors_of(1_001_000).count(), 1001);
 }
