@@ -12,6 +12,7 @@
 //! | [`sort`] | sort orders |
 //! | [`snapshot`] | snapshots, refs and the logs of them |
 //! | [`metadata`] | table metadata: reading, writing, time travel, statistics entries |
+//! | [`view`] | view metadata |
 //! | [`name_mapping`] | field ids for data files that carry none |
 //! | [`value`] | values of types, in memory, as single-value bytes and as JSON |
 //! | [`avro`] | decoding Avro files |
@@ -31,5 +32,6 @@ pub mod sort;
 pub mod transform;
 pub mod types;
 pub mod value;
+pub mod view;
 
 pub use error::{Error, Result};

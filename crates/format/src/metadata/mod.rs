@@ -7,6 +7,7 @@
 
 mod builder;
 mod check;
+pub(crate) mod file;
 mod fresh_ids;
 pub mod lookup;
 mod read;
@@ -32,9 +33,9 @@ use crate::sort::SortOrder;
 pub use builder::{
     DEFAULT_FORMAT_VERSION, FORMAT_VERSION_PROPERTY, NewTable, RESERVED_PROPERTIES, TableMetadataBuilder,
 };
+pub use file::MAX_METADATA_BYTES;
 pub use fresh_ids::assign_fresh_ids;
 pub use lookup::SchemaChoice;
-pub use read::MAX_METADATA_BYTES;
 pub use requirement::TableRequirement;
 pub use statistics::{EncryptedKey, PartitionStatisticsFile, StatisticsBlob, StatisticsFile};
 pub use unbound::{UnboundPartitionField, UnboundPartitionSpec};

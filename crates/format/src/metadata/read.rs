@@ -1,14 +1,13 @@
 //! Reading metadata files, with the fallbacks for what older writers leave out.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Read;
 use std::sync::Arc;
 
-use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
+use super::file::{self, MAX_METADATA_BYTES};
 use super::{
     EncryptedKey, MAX_FORMAT_VERSION, PartitionStatisticsFile, StatisticsFile, TableMetadata, check,
 };
@@ -19,11 +18,7 @@ use crate::schema::Schema;
 use crate::snapshot::{MAIN_BRANCH, MetadataLogEntry, Snapshot, SnapshotLogEntry, SnapshotRef};
 use crate::sort::SortOrder;
 
-/// How large a metadata file may be once inflated, in bytes, unless the caller says otherwise.
-pub const MAX_METADATA_BYTES: u64 = 1 << 30;
-
 const WHAT: &str = "table metadata";
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The file as it stands. Optional is whatever any version or any old writer leaves out.
 #[derive(Deserialize)]
@@ -72,11 +67,7 @@ impl TableMetadata {
 
     /// Like [`from_bytes`](Self::from_bytes), inflating to `max_bytes` at most.
     pub fn from_bytes_with_limit(bytes: &[u8], max_bytes: u64) -> Result<Self> {
-        if bytes.starts_with(&GZIP_MAGIC) {
-            Self::from_json_bytes(&inflate(bytes, max_bytes)?)
-        } else {
-            Self::from_json_bytes(bytes)
-        }
+        Self::from_json_bytes(&file::plain(bytes, max_bytes, WHAT)?)
     }
 
     /// Reads the JSON text of a metadata file.
@@ -89,39 +80,14 @@ impl TableMetadata {
     }
 }
 
-fn inflate(bytes: &[u8], max_bytes: u64) -> Result<Vec<u8>> {
-    let mut inflated = Vec::new();
-    MultiGzDecoder::new(bytes)
-        .take(max_bytes.saturating_add(1))
-        .read_to_end(&mut inflated)
-        .map_err(|e| Error::invalid(WHAT, format!("the gzip stream cannot be inflated: {e}")))?;
-    if u64::try_from(inflated.len()).is_ok_and(|len| len <= max_bytes) {
-        Ok(inflated)
-    } else {
-        let reason = format!("the gzip stream inflates to more than {max_bytes} bytes");
-        Err(Error::invalid(WHAT, reason))
-    }
-}
-
-/// Parses straight into the fields. Only when that fails, once more with a record of the path, to name the field.
 fn parse(bytes: &[u8]) -> Result<Fields> {
-    let error = match serde_json::from_slice(bytes) {
-        Ok(fields) => return Ok(fields),
-        Err(error) => error,
-    };
-    if let Ok(VersionOnly { format_version }) = serde_json::from_slice(bytes) {
-        check_version(format_version)?;
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    Err(
-        match serde_path_to_error::deserialize::<_, Fields>(&mut deserializer) {
-            Err(with_path) if with_path.path().iter().next().is_some() => {
-                let what = format!("{WHAT}, field `{}`", with_path.path());
-                Error::invalid(what, with_path.inner().to_string())
-            }
-            _ => Error::invalid(WHAT, error.to_string()),
-        },
-    )
+    file::parse(bytes, WHAT).map_err(|error| {
+        let version = serde_json::from_slice::<VersionOnly>(bytes).map(|v| check_version(v.format_version));
+        match version {
+            Ok(Err(unsupported)) => unsupported,
+            _ => error,
+        }
+    })
 }
 
 fn check_version(version: i64) -> Result<()> {
