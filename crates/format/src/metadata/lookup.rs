@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::TableMetadata;
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -111,6 +113,18 @@ impl TableMetadata {
             metadata: self,
             next: Some(snapshot_id),
             seen: HashSet::new(),
+        }
+    }
+
+    /// A random id for a new snapshot: positive, and not that of a snapshot in the table.
+    pub fn new_snapshot_id(&self) -> i64 {
+        loop {
+            let (high, low) = Uuid::new_v4().as_u64_pair();
+            // The top bit goes, so that the id is never negative.
+            let id = ((high ^ low) >> 1).cast_signed();
+            if id > 0 && self.snapshot_by_id(id).is_none() {
+                return id;
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use crate::partition::json::fields_from_json;
 use crate::partition::{FIRST_PARTITION_FIELD_ID, PartitionSpec};
 use crate::schema::Schema;
 use crate::snapshot::{MAIN_BRANCH, MetadataLogEntry, Snapshot, SnapshotLogEntry, SnapshotRef};
-use crate::sort::SortOrder;
+use crate::sort::{SortOrder, UNSORTED_ORDER_ID};
 
 const WHAT: &str = "table metadata";
 
@@ -281,13 +281,19 @@ impl Fields {
                     })
                     .collect::<Result<Vec<_>>>()?;
                 let id = required(self.default_sort_order_id, "default-sort-order-id", version)?;
-                let default = find(
-                    &orders,
-                    id,
-                    |o| o.order_id,
-                    "default-sort-order-id",
-                    "sort-orders",
-                )?;
+                // Order 0 is the unsorted one, whether it is written down or not.
+                let listed = |id| orders.iter().any(|o| o.order_id == id);
+                let default = if id == UNSORTED_ORDER_ID && !listed(id) {
+                    Arc::new(SortOrder::unsorted())
+                } else {
+                    find(
+                        &orders,
+                        id,
+                        |o| o.order_id,
+                        "default-sort-order-id",
+                        "sort-orders",
+                    )?
+                };
                 Ok((orders, default))
             }
         }

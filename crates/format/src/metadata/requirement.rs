@@ -4,8 +4,9 @@ use serde_json::{Map, Value as Json};
 use uuid::Uuid;
 
 use super::TableMetadata;
-use super::update::UpdateFields;
+use super::update::{TableUpdate, UpdateFields};
 use crate::error::{Error, Result};
+use crate::snapshot::MAIN_BRANCH;
 
 /// What must hold for the table's metadata before updates are applied to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,62 @@ pub enum TableRequirement {
 }
 
 impl TableRequirement {
+    /// What a commit of these updates, worked out on `base`, asks for; `None` is a table that does not exist yet.
+    /// Each thing is asked for once, and always in the state of the base, however often the updates change it.
+    pub fn for_updates(base: Option<&TableMetadata>, updates: &[TableUpdate]) -> Vec<Self> {
+        let mut requirements = Self::for_replace(base);
+        let Some(base) = base else {
+            return requirements;
+        };
+        let mut require = |requirement: Self| {
+            if !requirements.contains(&requirement) {
+                requirements.push(requirement);
+            }
+        };
+        let ref_of_base = |name: &str| Self::RefSnapshotId {
+            name: name.to_string(),
+            snapshot_id: base.refs().get(name).map(|r| r.snapshot_id),
+        };
+        for update in updates {
+            match update {
+                TableUpdate::SetSnapshotRef { name, .. } => require(ref_of_base(name)),
+                TableUpdate::AddSchema(_) => require(Self::LastAssignedFieldId(base.last_column_id())),
+                TableUpdate::SetCurrentSchema(_) => {
+                    require(Self::CurrentSchemaId(base.current_schema().schema_id()));
+                }
+                TableUpdate::AddSpec(_) => require(Self::LastAssignedPartitionId(base.last_partition_id())),
+                TableUpdate::SetDefaultSpec(_) => require(Self::DefaultSpecId(base.default_spec().spec_id())),
+                TableUpdate::SetDefaultSortOrder(_) => {
+                    require(Self::DefaultSortOrderId(base.default_sort_order().order_id));
+                }
+                // A branch that moved meanwhile may have come to need what is removed.
+                TableUpdate::RemoveSchemas(_) | TableUpdate::RemovePartitionSpecs(_) => {
+                    require(match update {
+                        TableUpdate::RemoveSchemas(_) => {
+                            Self::CurrentSchemaId(base.current_schema().schema_id())
+                        }
+                        _ => Self::DefaultSpecId(base.default_spec().spec_id()),
+                    });
+                    let branches = base.refs().iter().filter(|(_, r)| r.is_branch());
+                    for (name, _) in branches.filter(|(name, _)| *name != MAIN_BRANCH) {
+                        require(ref_of_base(name));
+                    }
+                }
+                _ => {}
+            }
+        }
+        requirements
+    }
+
+    /// What replacing the table asks for: that it is the same table, whatever was committed to it meanwhile. Only
+    /// tables of version 1 without id cannot be told from others.
+    pub fn for_replace(base: Option<&TableMetadata>) -> Vec<Self> {
+        match base {
+            None => vec![Self::NotExist],
+            Some(base) => base.table_uuid().map(Self::Uuid).into_iter().collect(),
+        }
+    }
+
     /// The name of the requirement in the REST catalog.
     pub fn requirement_type(&self) -> &'static str {
         match self {

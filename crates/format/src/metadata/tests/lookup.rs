@@ -77,3 +77,11 @@ fn ancestors_end_at_what_is_gone_and_at_cycles() {
     json["snapshots"][1]["parent-snapshot-id"] = 3.into();
     assert_eq!(ids(json), [12]);
 }
+
+#[test]
+fn new_snapshot_ids_are_positive_and_differ() {
+    let metadata = read(&golden(2)).unwrap();
+    let ids: std::collections::HashSet<_> = (0..1000).map(|_| metadata.new_snapshot_id()).collect();
+    assert_eq!(ids.len(), 1000);
+    assert!(ids.iter().all(|id| *id > 0));
+}

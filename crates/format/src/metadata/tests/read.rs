@@ -154,6 +154,8 @@ fn optional_fields_may_be_missing_or_null_and_unknown_ones_are_ignored() {
         read(&with(2, key, Json::Null)).unwrap();
     }
     assert_eq!(read(&without(2, "refs")).unwrap().refs()["main"].snapshot_id, 12);
+    let unlisted = read(&with(2, "sort-orders", json!([]))).unwrap();
+    assert!(unlisted.default_sort_order().is_unsorted());
     read(&with(2, "colour", json!({"a": [1]}))).unwrap();
 }
 

@@ -158,3 +158,61 @@ fn requirements_are_checked() {
     let unknown = TableRequirement::from_json(&json!({"type": "assert-luck"})).unwrap_err();
     assert!(matches!(unknown, Error::Unsupported(_)));
 }
+
+#[test]
+fn commits_ask_for_the_base_they_were_worked_out_on() {
+    let mut json = golden(2);
+    json["refs"]["audit"] = json!({"snapshot-id": 11, "type": "branch"});
+    let base = read(&json).unwrap();
+    let uuid = json!({"type": "assert-table-uuid", "uuid": "5c47484d-190d-4933-b4d2-5e1a453a771a"});
+    let asked = |actions: &[&str]| -> Vec<Json> {
+        let updates: Vec<_> = all_updates()
+            .iter()
+            .filter(|u| actions.contains(&u["action"].as_str().unwrap()))
+            .map(|u| TableUpdate::from_json(u).unwrap())
+            .collect();
+        let requirements = TableRequirement::for_updates(Some(&base), &updates);
+        assert!(requirements.iter().all(|r| r.check(Some(&base)).is_ok()));
+        requirements.iter().map(TableRequirement::to_json).collect()
+    };
+    assert_eq!(
+        asked(&[
+            "set-properties",
+            "set-location",
+            "set-statistics",
+            "remove-snapshots"
+        ]),
+        vec![uuid.clone()]
+    );
+    assert_eq!(
+        asked(&["add-spec", "set-snapshot-ref"]),
+        [
+            uuid.clone(),
+            json!({"type": "assert-last-assigned-partition-id", "last-assigned-partition-id": 1000}),
+            json!({"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": 12}),
+            json!({"type": "assert-ref-snapshot-id", "ref": "t", "snapshot-id": null}),
+        ]
+    );
+    assert_eq!(
+        asked(&["remove-schemas"]),
+        [
+            uuid,
+            json!({"type": "assert-current-schema-id", "current-schema-id": 1}),
+            json!({"type": "assert-ref-snapshot-id", "ref": "audit", "snapshot-id": 11}),
+        ]
+    );
+    assert_eq!(
+        asked(&[
+            "add-schema",
+            "set-current-schema",
+            "set-default-spec",
+            "set-default-sort-order"
+        ])
+        .len(),
+        5
+    );
+    assert_eq!(
+        TableRequirement::for_updates(None, &[]),
+        [TableRequirement::NotExist]
+    );
+}
