@@ -21,9 +21,9 @@
 
 pub mod avro;
 pub mod error;
-pub mod metadata;
 pub mod manifest;
 pub mod manifest_list;
+pub mod metadata;
 pub mod name_mapping;
 pub mod partition;
 pub mod schema;

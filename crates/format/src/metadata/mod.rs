@@ -39,6 +39,7 @@ pub use lookup::SchemaChoice;
 pub use requirement::TableRequirement;
 pub use statistics::{EncryptedKey, PartitionStatisticsFile, StatisticsBlob, StatisticsFile};
 pub use unbound::{UnboundPartitionField, UnboundPartitionSpec};
+pub(crate) use update::UpdateFields;
 pub use update::{LAST_ADDED, TableUpdate};
 
 /// The highest format version that is read and written.

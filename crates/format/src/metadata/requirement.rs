@@ -170,11 +170,7 @@ impl TableRequirement {
         let fields = UpdateFields { json, at: &at };
         Ok(match name {
             "assert-create" => Self::NotExist,
-            "assert-table-uuid" => {
-                let text: String = fields.get("uuid")?;
-                let reason = format!("expected a UUID in `uuid`, found `{text}`");
-                Self::Uuid(Uuid::parse_str(&text).map_err(|_| Error::invalid(&at, reason))?)
-            }
+            "assert-table-uuid" => Self::Uuid(fields.uuid()?),
             "assert-ref-snapshot-id" => Self::RefSnapshotId {
                 name: fields.get("ref")?,
                 snapshot_id: match json.get("snapshot-id") {

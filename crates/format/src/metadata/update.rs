@@ -112,11 +112,7 @@ impl TableUpdate {
         let at = format!("update `{action}`");
         let fields = UpdateFields { json, at: &at };
         Ok(match action {
-            "assign-uuid" => {
-                let text: String = fields.get("uuid")?;
-                let reason = format!("expected a UUID in `uuid`, found `{text}`");
-                Self::AssignUuid(Uuid::parse_str(&text).map_err(|_| Error::invalid(&at, reason))?)
-            }
+            "assign-uuid" => Self::AssignUuid(fields.uuid()?),
             "upgrade-format-version" => Self::UpgradeFormatVersion(fields.get("format-version")?),
             "add-schema" => {
                 let schema = Schema::from_json(fields.raw("schema")?, 0, &format!("{at}, `schema`"))?;
@@ -205,20 +201,26 @@ fn value(of: &impl Serialize) -> Result<Json> {
 }
 
 /// The fields of an update or a requirement, read one by one.
-pub(super) struct UpdateFields<'a> {
-    pub(super) json: &'a Json,
-    pub(super) at: &'a str,
+pub(crate) struct UpdateFields<'a> {
+    pub(crate) json: &'a Json,
+    pub(crate) at: &'a str,
 }
 
 impl<'a> UpdateFields<'a> {
-    pub(super) fn raw(&self, key: &str) -> Result<&'a Json> {
+    pub(crate) fn raw(&self, key: &str) -> Result<&'a Json> {
         self.json
             .get(key)
             .ok_or_else(|| Error::invalid(self.at, format!("`{key}` is missing")))
     }
 
-    pub(super) fn get<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
+    pub(crate) fn get<T: DeserializeOwned>(&self, key: &str) -> Result<T> {
         T::deserialize(self.raw(key)?).map_err(|e| Error::invalid(self.at, format!("`{key}`: {e}")))
+    }
+
+    pub(crate) fn uuid(&self) -> Result<Uuid> {
+        let text: String = self.get("uuid")?;
+        let reason = || format!("expected a UUID in `uuid`, found `{text}`");
+        Uuid::parse_str(&text).map_err(|_| Error::invalid(self.at, reason()))
     }
 
     fn get_either<T: DeserializeOwned>(&self, key: &str, old_key: &str) -> Result<T> {

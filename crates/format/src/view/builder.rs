@@ -5,36 +5,15 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::update::ViewUpdate;
 use super::{ViewLogEntry, ViewMetadata, ViewRepresentation, ViewVersion};
 use crate::error::{Error, Result};
+use crate::metadata::LAST_ADDED;
 use crate::schema::Schema;
-
-/// In place of a schema or version id: that which was added last.
-const LAST_ADDED: i32 = -1;
 
 const HISTORY_ENTRIES: &str = "version.history.num-entries";
 const HISTORY_ENTRIES_DEFAULT: usize = 10;
 const DROP_DIALECT_ALLOWED: &str = "replace.drop-dialect.allowed";
-
-/// One change of view metadata (REST catalog: `ViewUpdate`).
-#[derive(Debug, Clone, PartialEq)]
-pub enum ViewUpdate {
-    /// `assign-uuid`: gives a new view its id.
-    AssignUuid(Uuid),
-    /// `set-location`.
-    SetLocation(String),
-    /// `set-properties`.
-    SetProperties(BTreeMap<String, String>),
-    /// `remove-properties`.
-    RemoveProperties(Vec<String>),
-    /// `add-schema`; an equal schema is reused.
-    AddSchema(Arc<Schema>),
-    /// `add-view-version`; one of equal content is reused. The view assigns its id; its schema id may be -1 for the
-    /// last added.
-    AddVersion(ViewVersion),
-    /// `set-current-view-version`: this id or -1 for the last added.
-    SetCurrentVersion(i32),
-}
 
 /// Applies updates to a view's metadata, or to nothing.
 #[derive(Debug, Clone)]

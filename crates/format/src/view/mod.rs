@@ -4,6 +4,7 @@
 
 mod builder;
 mod json;
+mod update;
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,8 @@ use uuid::Uuid;
 
 use crate::schema::Schema;
 
-pub use builder::{ViewMetadataBuilder, ViewUpdate};
+pub use builder::ViewMetadataBuilder;
+pub use update::{ViewRequirement, ViewUpdate};
 
 /// The state of a view: its versions and their schemas.
 #[derive(Debug, Clone, PartialEq)]

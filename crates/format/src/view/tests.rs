@@ -176,6 +176,43 @@ fn broken_versions_are_refused() {
     );
 }
 
+#[test]
+fn updates_and_requirements_read_back_from_json() {
+    let view = golden();
+    for json in [
+        json!({"action": "assign-uuid", "uuid": view["view-uuid"]}),
+        json!({"action": "set-location", "location": "s3://b/v"}),
+        json!({"action": "set-properties", "updates": {"a": "b"}}),
+        json!({"action": "remove-properties", "removals": ["a"]}),
+        json!({"action": "add-schema", "schema": view["schemas"][0]}),
+        json!({"action": "add-view-version", "view-version": view["versions"][0]}),
+        json!({"action": "set-current-view-version", "view-version-id": -1}),
+    ] {
+        assert_eq!(ViewUpdate::from_json(&json).unwrap().to_json().unwrap(), json);
+    }
+    let unknown = ViewUpdate::from_json(&json!({"action": "paint"})).unwrap_err();
+    assert!(unknown.to_string().contains("paint"));
+    let read = read(&view).unwrap();
+    for (json, holds, holds_for_none) in [
+        (json!({"type": "assert-create"}), false, true),
+        (
+            json!({"type": "assert-view-uuid", "uuid": view["view-uuid"]}),
+            true,
+            false,
+        ),
+        (
+            json!({"type": "assert-view-uuid", "uuid": Uuid::nil().to_string()}),
+            false,
+            false,
+        ),
+    ] {
+        let requirement = ViewRequirement::from_json(&json).unwrap();
+        assert_eq!(requirement.to_json(), json);
+        assert_eq!(requirement.check(Some(&read)).is_ok(), holds);
+        assert_eq!(requirement.check(None).is_ok(), holds_for_none);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
