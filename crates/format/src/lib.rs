@@ -19,9 +19,9 @@
 
 pub mod avro;
 pub mod error;
-pub mod metadata;
 pub mod manifest;
 pub mod manifest_list;
+pub mod metadata;
 pub mod partition;
 pub mod schema;
 pub mod snapshot;
