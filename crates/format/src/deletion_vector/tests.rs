@@ -122,7 +122,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5000))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     /// The checksum keeps most damage away from the bitmaps; here it is made right again.
     #[test]

@@ -126,7 +126,7 @@ fn deletion_vectors_of_the_reference_implementation_are_read() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(5000))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn damaged_files_never_panic(at in any::<prop::sample::Index>(), byte: u8, cut in any::<prop::sample::Index>(), keep: bool) {
