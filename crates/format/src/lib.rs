@@ -18,14 +18,20 @@
 //! | [`avro`] | decoding Avro files |
 //! | [`manifest`] | manifests: files with their partition, sequence numbers and metrics |
 //! | [`manifest_list`] | manifest lists |
+//! | [`metrics`] | which metrics of a column are kept, and how bounds are cut |
+//! | [`puffin`] | Puffin files |
+//! | [`deletion_vector`] | deletion vectors |
 
 pub mod avro;
+pub mod deletion_vector;
 pub mod error;
 pub mod manifest;
 pub mod manifest_list;
 pub mod metadata;
 pub mod name_mapping;
+pub mod metrics;
 pub mod partition;
+pub mod puffin;
 pub mod schema;
 pub mod snapshot;
 pub mod sort;

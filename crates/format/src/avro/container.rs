@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Codec, Decoder, Schema};
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8] = b"Obj\x01";
+pub(super) const MAGIC: &[u8] = b"Obj\x01";
 const SYNC_SIZE: usize = 16;
 
 /// An Avro file: its header, and where its blocks start.

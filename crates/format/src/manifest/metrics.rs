@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fields::{FieldReader, Required, wrong_type};
-use crate::avro::{Decoder, Kind, NodeId, Schema};
+use crate::avro::{Decoder, Encoder, Kind, NodeId, Schema};
 use crate::error::{Error, Result};
 
 /// The maps of a file's metrics, in the order they are kept.
@@ -232,13 +232,13 @@ enum MetricsValue<'a> {
 /// Collects the encoded maps of one file; used again for the next.
 #[derive(Default)]
 pub(super) struct MetricsScratch {
-    bytes: Vec<u8>,
+    encoder: Encoder,
     starts: Option<[u32; MAPS]>,
 }
 
 impl MetricsScratch {
     fn start(&mut self, map: MetricsMap) {
-        let start = u32::try_from(self.bytes.len()).unwrap_or(ABSENT);
+        let start = u32::try_from(self.encoder.as_slice().len()).unwrap_or(ABSENT);
         let starts = self.starts.get_or_insert([ABSENT; MAPS]);
         if let Some(s) = starts.get_mut(map as usize) {
             *s = start;
@@ -246,30 +246,14 @@ impl MetricsScratch {
     }
 
     fn put_map<'v>(&mut self, values: impl ExactSizeIterator<Item = (i32, MetricsValue<'v>)>) {
-        self.put_size(values.len());
+        self.encoder.size(values.len());
         for (id, value) in values {
-            self.put_long(id.into());
+            self.encoder.long(id.into());
             match value {
-                MetricsValue::Count(count) => self.put_long(count),
-                MetricsValue::Bound(bytes) => {
-                    self.put_size(bytes.len());
-                    self.bytes.extend_from_slice(bytes);
-                }
+                MetricsValue::Count(count) => self.encoder.long(count),
+                MetricsValue::Bound(bytes) => self.encoder.bytes(bytes),
             }
         }
-    }
-
-    fn put_size(&mut self, size: usize) {
-        self.put_long(i64::try_from(size).unwrap_or(i64::MAX));
-    }
-
-    fn put_long(&mut self, value: i64) {
-        let mut rest = (value << 1 ^ value >> 63).cast_unsigned();
-        while rest > 0x7f {
-            self.bytes.push(rest.to_le_bytes()[0] | 0x80);
-            rest >>= 7;
-        }
-        self.bytes.push(rest.to_le_bytes()[0]);
     }
 
     /// The metrics collected; empties the scratch.
@@ -277,11 +261,11 @@ impl MetricsScratch {
         let metrics = match self.starts.take() {
             None => ColumnMetrics::default(),
             Some(starts) => ColumnMetrics {
-                bytes: Some(Arc::from(self.bytes.as_slice())),
+                bytes: Some(Arc::from(self.encoder.as_slice())),
                 starts,
             },
         };
-        self.bytes.clear();
+        self.encoder.clear();
         metrics
     }
 
@@ -301,7 +285,7 @@ impl MetricsScratch {
         if is_plain(schema, node, bounds) {
             let start = decoder.clone();
             if let Some(block) = one_block(decoder, bounds)? {
-                self.bytes.extend_from_slice(block);
+                self.encoder.raw(block);
                 return Ok(());
             }
             *decoder = start;

@@ -3,13 +3,17 @@
 //! | file | holds |
 //! |---|---|
 //! | `read` | [`ManifestReader`]: entries with everything inherited filled in |
+//! | `write` | [`ManifestWriter`], `avro_schema` the schema it writes, `summary` what the list says about partitions |
 //! | `partition` | partition tuples from Avro |
 //! | `metrics` | [`ColumnMetrics`]: counts and bounds by column, kept encoded |
 
+pub(crate) mod avro_schema;
 pub(crate) mod fields;
 mod metrics;
 mod partition;
 mod read;
+mod summary;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +26,7 @@ use crate::partition::PartitionTuple;
 
 pub use metrics::{ColumnMetrics, ColumnMetricsBuilder};
 pub use read::{Manifest, ManifestHeader, ManifestProjection, ManifestReader, read_manifest};
+pub use write::{ManifestWriter, ManifestWriterOptions};
 
 /// What the files of a manifest are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

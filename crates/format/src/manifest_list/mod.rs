@@ -1,10 +1,15 @@
 //! Manifest lists (§ Manifest Lists): which manifests a snapshot has, and what they hold.
 
 mod read;
+mod write;
 
 use crate::manifest::ManifestContent;
 
 pub use read::read_manifest_list;
+pub use write::{ManifestListOptions, WrittenManifestList, write_manifest_list};
+
+/// The sequence number of manifests that no snapshot has committed yet.
+pub const UNASSIGNED_SEQUENCE_NUMBER: i64 = -1;
 
 /// An entry of a manifest list. Numbers in the documentation are field ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
