@@ -15,6 +15,8 @@
 //! | [`inclusive`] | whether a file may hold a row that the predicate keeps, from its metrics |
 //! | [`projection`] | what the predicate says about the partition values of a spec |
 //! | [`partition`] | whether a partition, or a manifest by its summaries, may hold such a row |
+//! | [`residual`] | what of the predicate is left to ask of the rows of a partition |
+//! | [`strict`] | whether it keeps all rows of a file |
 
 mod comparison;
 mod condition;
@@ -23,6 +25,8 @@ mod field;
 pub mod inclusive;
 pub mod partition;
 pub mod projection;
+pub mod residual;
+pub mod strict;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +35,7 @@ pub use condition::{Comparison, Condition, ValueSet};
 pub use field::{FieldRef, NotFilterable};
 pub use inclusive::FileMetrics;
 pub use partition::{PartitionPredicate, PartitionRef, PartitionSummary};
+pub use residual::Residuals;
 
 use drumlin_format::value::Value;
 

@@ -10,6 +10,8 @@ mod files;
 mod inclusive;
 mod projection;
 mod random;
+mod residual;
+mod strict;
 
 use drumlin_format::partition::{PartitionField, PartitionSpec};
 use drumlin_format::schema::Schema;
