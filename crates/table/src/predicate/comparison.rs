@@ -107,7 +107,7 @@ impl<'a> Bounds<'a> {
     ) -> Self {
         let decode = |bytes: Option<&'a [u8]>, zero: f64| match Scalar::of_bound(bytes?, primitive)? {
             Scalar::Floating(v) if v.is_nan() => None,
-            Scalar::Floating(v) if v == 0.0 => Some(Scalar::Floating(zero)),
+            Scalar::Floating(0.0) => Some(Scalar::Floating(zero)),
             other => Some(other),
         };
         let mut bounds = Self {

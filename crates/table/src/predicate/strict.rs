@@ -49,7 +49,7 @@ fn must_hold(condition: &Condition, column: &impl ColumnFacts, primitive: &Primi
         Condition::Compare(Comparison::NotEq, v) => bounds.all_above(v) || bounds.all_below(v),
         Condition::NotIn(set) => {
             let differs = |v| bounds.all_above(v) || bounds.all_below(v);
-            !(set.has_nan() && !column.no_nans()) && set.values().iter().all(differs)
+            (!set.has_nan() || column.no_nans()) && set.values().iter().all(differs)
         }
         _ if !column.no_nans() => false,
         Condition::Compare(comparison, v) => match comparison {

@@ -64,7 +64,7 @@ pub fn tuple(
         ) || (partition.transform == Transform::Day && *source != P::Date);
         tuple.push(match value {
             Some(Value::Int(v)) if old_writer && parts && v < 0 => Some(Value::Int(v + 1)),
-            Some(Value::Double(v)) if v == 0.0 => Some(Value::Double(*random.pick(&[0.0, -0.0]))),
+            Some(Value::Double(0.0)) => Some(Value::Double(*random.pick(&[0.0, -0.0]))),
             Some(Value::Double(v)) if v.is_nan() => Some(Value::Double(*random.pick(&[f64::NAN, -f64::NAN]))),
             Some(Value::Long(v)) if partition.transform == Transform::Identity && *source == P::Long => {
                 // From before a promotion, perhaps.
