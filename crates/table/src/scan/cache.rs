@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use drumlin_format::manifest::ManifestEntry;
-use quick_cache::sync::Cache;
 use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
 use crate::error::Result;
 
@@ -47,7 +47,8 @@ impl CachedManifest {
 fn memory_of(entry: &ManifestEntry) -> u64 {
     let file = &entry.data_file;
     let lists = file.split_offsets.as_ref().map_or(0, |o| o.len() * 8) + file.partition.len() * 48;
-    let size = size_of::<ManifestEntry>() + 32 + file.file_path.len() + file.column_metrics.heap_size() + lists;
+    let size =
+        size_of::<ManifestEntry>() + 32 + file.file_path.len() + file.column_metrics.heap_size() + lists;
     u64::try_from(size).unwrap_or(u64::MAX)
 }
 

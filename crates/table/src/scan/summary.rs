@@ -35,7 +35,11 @@ impl PlanSummary {
 
 impl fmt::Display for PlanSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "manifests={}/{} pruned, files=", self.manifests_pruned, self.manifests_total)?;
+        write!(
+            f,
+            "manifests={}/{} pruned, files=",
+            self.manifests_pruned, self.manifests_total
+        )?;
         let pruned = self.files_pruned_by_partition + self.files_pruned_by_bounds;
         match self.files_total {
             Some(total) => write!(f, "{pruned}/{total} pruned")?,
