@@ -13,10 +13,9 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, Pa
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricValue, Time};
-use datafusion_datasource::statistics::compute_all_files_statistics;
+use datafusion_datasource::compute_all_files_statistics;
 use drumlin_format::manifest::FileFormat;
 use drumlin_format::partition::PartitionSpec;
 use drumlin_format::transform::Transform;

@@ -18,7 +18,11 @@ pub async fn manifests_of(table: &Table, snapshot: &Snapshot) -> Result<(Vec<Man
                     table.name()
                 )));
             }
-            let bytes = table.storage().read(path).await.map_err(|e| e.needed_for(table.files_needed_for()))?;
+            let bytes = table
+                .storage()
+                .read(path)
+                .await
+                .map_err(|e| e.needed_for(table.files_needed_for()))?;
             let manifests = read_manifest_list(&bytes).map_err(|e| e.in_file(path))?;
             Ok((manifests, u64::try_from(bytes.len()).unwrap_or(u64::MAX)))
         }

@@ -63,7 +63,9 @@ impl Table {
         let mut opened = Vec::new();
         for manifest in manifests.into_iter().filter(ManifestFile::may_have_live_files) {
             let judged = spec_of(&specs, &manifest)?;
-            let may_match = judged.predicate.might_match_summaries(&judged.spec, &summaries(&manifest));
+            let may_match = judged
+                .predicate
+                .might_match_summaries(&judged.spec, &summaries(&manifest));
             if manifest.content == ManifestContent::Deletes {
                 if may_match {
                     return Err(self.has_deletes(&manifest));
@@ -105,7 +107,11 @@ impl Table {
         Ok(ScanPlan { tasks, summary })
     }
 
-    fn judge_specs(&self, predicate: &Predicate, manifests: &[ManifestFile]) -> Result<HashMap<i32, Arc<JudgedSpec>>> {
+    fn judge_specs(
+        &self,
+        predicate: &Predicate,
+        manifests: &[ManifestFile],
+    ) -> Result<HashMap<i32, Arc<JudgedSpec>>> {
         let mut specs = HashMap::new();
         for manifest in manifests {
             let id = manifest.partition_spec_id;
@@ -114,7 +120,10 @@ impl Table {
             }
             let spec = self.metadata().spec_by_id(id).ok_or_else(|| {
                 drumlin_format::Error::invalid(
-                    format!("partition spec id {id} of the manifest `{}`", manifest.manifest_path),
+                    format!(
+                        "partition spec id {id} of the manifest `{}`",
+                        manifest.manifest_path
+                    ),
                     format!("table `{}` has no such spec", self.name()),
                 )
             })?;
@@ -191,13 +200,13 @@ impl Table {
         Ok(judged)
     }
 
-    async fn load_manifest(
-        &self,
-        manifest: &ManifestFile,
-        spec: &JudgedSpec,
-    ) -> Result<CachedManifest> {
+    async fn load_manifest(&self, manifest: &ManifestFile, spec: &JudgedSpec) -> Result<CachedManifest> {
         let path = &manifest.manifest_path;
-        let bytes = self.storage().read(path).await.map_err(|e| e.needed_for(self.files_needed_for()))?;
+        let bytes = self
+            .storage()
+            .read(path)
+            .await
+            .map_err(|e| e.needed_for(self.files_needed_for()))?;
         let read = read_manifest(&bytes, manifest, &spec.partition_type, ManifestProjection::SCAN)
             .map_err(|e| e.in_file(path))?;
         Ok(CachedManifest::new(
@@ -221,7 +230,10 @@ impl Table {
     }
 }
 
-fn spec_of<'a>(specs: &'a HashMap<i32, Arc<JudgedSpec>>, manifest: &ManifestFile) -> Result<&'a Arc<JudgedSpec>> {
+fn spec_of<'a>(
+    specs: &'a HashMap<i32, Arc<JudgedSpec>>,
+    manifest: &ManifestFile,
+) -> Result<&'a Arc<JudgedSpec>> {
     specs
         .get(&manifest.partition_spec_id)
         .ok_or_else(|| Error::Stopped(format!("the spec {} was not judged", manifest.partition_spec_id)))
@@ -230,7 +242,9 @@ fn spec_of<'a>(specs: &'a HashMap<i32, Arc<JudgedSpec>>, manifest: &ManifestFile
 /// Live files of a manifest, if the list says.
 fn live_files(manifest: &ManifestFile) -> Option<u64> {
     let (added, existing) = manifest.added_files_count.zip(manifest.existing_files_count)?;
-    u64::try_from(added).ok()?.checked_add(u64::try_from(existing).ok()?)
+    u64::try_from(added)
+        .ok()?
+        .checked_add(u64::try_from(existing).ok()?)
 }
 
 /// A task that ends when nobody waits for it any more.
