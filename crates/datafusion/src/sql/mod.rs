@@ -25,9 +25,10 @@
 //! `datafusion.sql_parser.dialect`:
 //! - In the default dialect and all others but the next four, each of the clauses above is a syntax error, and a selector
 //!   is a table that is not found: nothing is silently wrong.
-//! - `databricks`, `snowflake`, `bigquery` and `mssql` parse `VERSION AS OF <number>`, `TIMESTAMP AS OF`, `FOR SYSTEM_TIME
-//!   AS OF` and `AT (…)`. **DataFusion's own planner then ignores the version and reads the current rows**, which a table
-//!   cannot notice. With [`with_iceberg`](IcebergStateBuilderExt::with_iceberg) these forms work or are refused there, too.
+//! - `databricks`, `snowflake` and `bigquery` parse `VERSION AS OF <number>`, `TIMESTAMP AS OF`, `FOR SYSTEM_TIME AS OF`,
+//!   `AT (…)` and `BEFORE (…)`; `mssql` the first three. **DataFusion's own planner then ignores the version and reads the
+//!   current rows**, which a table cannot notice. With [`with_iceberg`](IcebergStateBuilderExt::with_iceberg) these forms
+//!   work or are refused there, too.
 
 mod clause;
 mod guard;

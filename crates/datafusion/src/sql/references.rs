@@ -60,8 +60,16 @@ pub(crate) async fn resolve(
 
     let mut selectors = HashMap::new();
     for (location, selected) in attach.selectors {
-        if selected.name.0.len() <= 3 && table_exists(&selected.name, normalize, state).await? {
+        if table_exists(&selected.name, normalize, state).await? {
             continue;
+        }
+        if let Some(base) = selected.selector_below()
+            && !table_exists(&base, normalize, state).await?
+        {
+            return plan_err!(
+                "`{}` has two selectors; a table is read at one version",
+                selected.name
+            );
         }
         selected.check()?;
         selectors.insert(location, selected.clause);
@@ -76,6 +84,9 @@ pub(crate) async fn resolve(
 }
 
 async fn table_exists(name: &ObjectName, normalize: bool, state: &SessionState) -> Result<bool> {
+    if name.0.len() > 3 {
+        return Ok(false);
+    }
     let reference = object_name_to_table_reference(name.clone(), normalize)?;
     let table = reference.table().to_string();
     match state.schema_for_ref(reference) {
@@ -95,20 +106,16 @@ struct Selected {
 }
 
 impl Selected {
+    /// The name without its selector, if its last part reads as another one.
+    fn selector_below(&self) -> Option<ObjectName> {
+        let mut parts = self.name.0.clone();
+        parts.pop();
+        let last = parts.last().filter(|_| parts.len() > 1)?.as_ident()?;
+        selector(&last.value).is_some().then_some(ObjectName(parts))
+    }
+
     fn check(&self) -> Result<()> {
         let name = &self.name;
-        let mut base = name
-            .0
-            .iter()
-            .rev()
-            .skip(1)
-            .filter_map(|part| part.as_ident());
-        if let Some(second) = base.next()
-            && base.next().is_some()
-            && selector(&second.value).is_some()
-        {
-            return plan_err!("`{name}` has two selectors; a table is read at one version");
-        }
         if self.has_version {
             return plan_err!(
                 "`{name}` selects a version by name and by a time-travel clause; use one of them"
@@ -201,7 +208,7 @@ impl Attach {
         if version.is_some() && idents.len() == 1 && self.is_cte(first) {
             return plan_err!("{}", no_cte(name));
         }
-        if let Some(selected) = selector(&last.value).filter(|_| idents.len() > 1) {
+        if let Some(selected) = selector(&last.value).filter(|_| (2..=4).contains(&idents.len())) {
             self.selectors.insert(
                 location,
                 Selected {
