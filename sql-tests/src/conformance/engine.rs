@@ -1,0 +1,153 @@
+//! Drumlin as the suites ask it: the only file of this package that knows its API.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use drumlin_datafusion::IcebergTableProvider;
+use drumlin_datafusion::sql::{IcebergContextExt, IcebergStateBuilderExt};
+use drumlin_table::storage::{Storage, StoreOptions};
+use drumlin_table::{Table, TableVersion};
+use object_store::local::LocalFileSystem;
+
+use super::manifest::{Case, Manifest, Plan, Scan};
+
+/// The bucket that all paths of the suite's tables name.
+const BUCKET: &str = "s3://conformance";
+
+/// Hidden columns that queries of the suite name.
+const HIDDEN: [&str; 2] = ["_row_id", "_last_updated_sequence_number"];
+
+/// What the bucket `conformance` is in the paths of scans.
+const ROUTED: &str = "s3/conformance/";
+
+/// Why a question was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Drumlin cannot do this yet. Never counts as the error that a case expects.
+    #[error("not there yet: {0}")]
+    Missing(String),
+    /// Opening the table failed.
+    #[error("opening {what}: {source}")]
+    Open {
+        /// The metadata file or folder.
+        what: String,
+        /// What Drumlin says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Planning or running the query failed.
+    #[error(transparent)]
+    Query(#[from] DataFusionError),
+}
+
+/// Drumlin over the bucket `conformance`.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    storage: Storage,
+}
+
+impl Engine {
+    /// The engine whose bucket `conformance` is the folder of tables of a suite.
+    pub fn new(manifest: &Manifest) -> Result<Self, EngineError> {
+        let bucket = manifest.bucket();
+        let open = |source: Box<dyn std::error::Error + Send + Sync>| EngineError::Open {
+            what: bucket.display().to_string(),
+            source,
+        };
+        let store = LocalFileSystem::new_with_prefix(&bucket).map_err(|error| open(error.into()))?;
+        let storage = Storage::new(StoreOptions::default());
+        storage
+            .register(BUCKET, Arc::new(store))
+            .map_err(|error| open(error.into()))?;
+        Ok(Self { storage })
+    }
+
+    /// A fresh session that finds `s3://conformance/` and takes the full syntax.
+    ///
+    /// String literals compared with `timestamptz` columns carry their offset, so the time zone of the session is UTC.
+    pub fn session(&self) -> Result<SessionContext, EngineError> {
+        let config = SessionConfig::new()
+            .with_information_schema(true)
+            .set_str("datafusion.execution.time_zone", "+00:00");
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_default_features()
+            .with_iceberg()
+            .build();
+        Ok(SessionContext::new_with_state(state))
+    }
+
+    /// Runs one SQL statement of the full syntax.
+    pub async fn sql(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>, EngineError> {
+        Ok(context.iceberg_sql(sql).await?.collect().await?)
+    }
+
+    /// Answers a case.
+    pub async fn run(&self, case: &Case, sql: &str) -> Result<Vec<RecordBatch>, EngineError> {
+        let context = self.opened(&case.metadata, &case.scan, sql).await?;
+        Self::sql(&context, sql).await
+    }
+
+    /// Keys of the data files that the scan of a pruning check reads.
+    pub async fn planned_files(&self, plan: &Plan) -> Result<Vec<String>, EngineError> {
+        let query = format!("SELECT * FROM t WHERE {}", plan.predicate);
+        let context = self.opened(&plan.metadata, &plan.scan, &query).await?;
+        let physical = context.iceberg_sql(&query).await?.create_physical_plan().await?;
+        let mut files = BTreeSet::new();
+        scanned(&physical, &mut files);
+        Ok(files.into_iter().collect())
+    }
+
+    /// A session in which `t` is the scan of a table. The hidden columns are there only where `sql` names one.
+    async fn opened(&self, metadata: &str, scan: &Scan, sql: &str) -> Result<SessionContext, EngineError> {
+        let version = match scan {
+            Scan::Current => None,
+            Scan::Snapshot(id) => Some(TableVersion::Snapshot(*id)),
+            Scan::Tag(name) => Some(TableVersion::Tag(name.clone())),
+            Scan::Branch(name) => Some(TableVersion::Branch(name.clone())),
+            Scan::Timestamp(milliseconds) => Some(TableVersion::TimestampMs(*milliseconds)),
+            Scan::MetadataTable(_) | Scan::AppendBetween(..) | Scan::Changelog(..) => {
+                return Err(EngineError::Missing(format!("scan {scan:?}")));
+            }
+        };
+        let location = format!("{BUCKET}/{metadata}");
+        let open = |error: drumlin_table::Error| EngineError::Open {
+            what: location.clone(),
+            source: error.into(),
+        };
+        let mut table = Table::open(&self.storage, &location).await.map_err(open)?;
+        if let Some(version) = version {
+            table = table.at_version(&version).map_err(open)?;
+        }
+        let mut provider = IcebergTableProvider::try_new(table)?;
+        if HIDDEN.iter().any(|column| sql.contains(column)) {
+            provider = provider.with_metadata_columns();
+        }
+        let context = self.session()?;
+        context.register_table("t", Arc::new(provider))?;
+        Ok(context)
+    }
+}
+
+/// Collects the files of every file scan of a plan; a file split by byte ranges counts once.
+fn scanned(plan: &Arc<dyn ExecutionPlan>, files: &mut BTreeSet<String>) {
+    let config = plan
+        .downcast_ref::<DataSourceExec>()
+        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+    for group in config
+        .map(|config| config.file_groups.as_slice())
+        .unwrap_or_default()
+    {
+        let paths = group.iter().map(|file| file.object_meta.location.as_ref());
+        files.extend(paths.map(|path| path.strip_prefix(ROUTED).unwrap_or(path).to_owned()));
+    }
+    for child in plan.children() {
+        scanned(child, files);
+    }
+}
