@@ -36,7 +36,14 @@ pub const ROW_ID_ID: i32 = 2_147_483_540;
 pub const LAST_UPDATED_SEQUENCE_NUMBER_ID: i32 = 2_147_483_539;
 
 /// The names of all metadata columns.
-pub const NAMES: [&str; 6] = [FILE, POS, SPEC_ID, PARTITION, ROW_ID, LAST_UPDATED_SEQUENCE_NUMBER];
+pub const NAMES: [&str; 6] = [
+    FILE,
+    POS,
+    SPEC_ID,
+    PARTITION,
+    ROW_ID,
+    LAST_UPDATED_SEQUENCE_NUMBER,
+];
 
 /// The metadata columns of a table. A table that was never partitioned has no [`PARTITION`], one below version 3 no
 /// row lineage.
@@ -48,7 +55,11 @@ pub fn metadata_columns(metadata: &TableMetadata) -> Vec<FieldRef> {
     ];
     let partition = unified_partition_type(metadata);
     if !partition.fields().is_empty() {
-        columns.push(column_to_arrow(&NestedField::optional(PARTITION_ID, PARTITION, partition)));
+        columns.push(column_to_arrow(&NestedField::optional(
+            PARTITION_ID,
+            PARTITION,
+            partition,
+        )));
     }
     if metadata.format_version() >= 3 {
         columns.push(reserved(ROW_ID, ROW_ID_ID, DataType::Int64, true));

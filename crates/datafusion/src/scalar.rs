@@ -28,7 +28,10 @@ pub fn to_scalar(value: Option<&Value>, of: &Type, column: bool) -> Result<Scala
 }
 
 /// A struct whose fields' values are found by id.
-pub fn struct_to_scalar<'a>(fields: &StructType, value_of: impl Fn(i32) -> Option<&'a Value>) -> Result<ScalarValue> {
+pub fn struct_to_scalar<'a>(
+    fields: &StructType,
+    value_of: impl Fn(i32) -> Option<&'a Value>,
+) -> Result<ScalarValue> {
     let columns = fields
         .fields()
         .iter()
@@ -136,7 +139,9 @@ pub fn from_scalar(scalar: &ScalarValue, of: &PrimitiveType) -> Option<Value> {
             _ => None,
         },
         P::Binary => match scalar {
-            S::Binary(Some(v)) | S::LargeBinary(Some(v)) | S::BinaryView(Some(v)) => Some(Value::Bytes(v.clone())),
+            S::Binary(Some(v)) | S::LargeBinary(Some(v)) | S::BinaryView(Some(v)) => {
+                Some(Value::Bytes(v.clone()))
+            }
             _ => None,
         },
         P::Unknown | P::Variant | P::Geometry { .. } | P::Geography { .. } => None,

@@ -50,7 +50,11 @@ impl IcebergTableProvider {
     /// metadata column of its name.
     #[must_use]
     pub fn with_metadata_columns(&self) -> Self {
-        let mut fields: Vec<FieldRef> = schema_to_arrow(self.table.schema()).fields().iter().cloned().collect();
+        let mut fields: Vec<FieldRef> = schema_to_arrow(self.table.schema())
+            .fields()
+            .iter()
+            .cloned()
+            .collect();
         for column in metadata_columns(self.table.metadata()) {
             if !fields.iter().any(|f| f.name() == column.name()) {
                 fields.push(column);
@@ -108,7 +112,9 @@ impl TableProvider for IcebergTableProvider {
                 .iter()
                 .map(|i| {
                     let field = fields.get(*i).cloned();
-                    field.ok_or_else(|| plan_datafusion_err!("table `{}` has no column {i}", self.table.name()))
+                    field.ok_or_else(|| {
+                        plan_datafusion_err!("table `{}` has no column {i}", self.table.name())
+                    })
                 })
                 .collect::<Result<Vec<_>>>()?,
         };
@@ -131,7 +137,10 @@ impl TableProvider for IcebergTableProvider {
         _: Arc<dyn ExecutionPlan>,
         _: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        not_impl_err!("writing to Iceberg tables: `{}` can only be read", self.table.name())
+        not_impl_err!(
+            "writing to Iceberg tables: `{}` can only be read",
+            self.table.name()
+        )
     }
 }
 

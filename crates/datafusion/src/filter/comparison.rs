@@ -23,7 +23,12 @@ pub fn of_operator(operator: Operator) -> Option<Comparison> {
 }
 
 /// The predicate of `column <op> literal`, with the column under a cast of this scale.
-pub fn compare(column: FieldRef, scale: Scale, comparison: Comparison, literal: &ScalarValue) -> Option<Predicate> {
+pub fn compare(
+    column: FieldRef,
+    scale: Scale,
+    comparison: Comparison,
+    literal: &ScalarValue,
+) -> Option<Predicate> {
     match scale {
         Scale::Same => {
             let value = from_scalar(literal, column.primitive())?;

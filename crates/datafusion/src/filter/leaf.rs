@@ -27,7 +27,9 @@ pub fn exact(filter: &Expr, schema: &Schema) -> Option<Predicate> {
             (predicate, true) => Some(predicate),
             (_, false) => None,
         },
-        Expr::ScalarFunction(function) => self::function(function, schema).or_else(|| boolean(filter, schema)),
+        Expr::ScalarFunction(function) => {
+            self::function(function, schema).or_else(|| boolean(filter, schema))
+        }
         Expr::Column(_) => boolean(filter, schema),
         _ => None,
     }
@@ -61,11 +63,17 @@ fn comparison(binary: &BinaryExpr, schema: &Schema) -> Option<Predicate> {
 }
 
 fn between(between: &Between, schema: &Schema) -> Option<Predicate> {
-    let (Expr::Literal(low, _), Expr::Literal(high, _)) = (between.low.as_ref(), between.high.as_ref()) else {
+    let (Expr::Literal(low, _), Expr::Literal(high, _)) = (between.low.as_ref(), between.high.as_ref())
+    else {
         return None;
     };
     let (column, scale) = scaled(&between.expr, schema)?;
-    let inside = compare(column.clone(), scale, Comparison::Ge, low)?.and(compare(column, scale, Comparison::Le, high)?);
+    let inside = compare(column.clone(), scale, Comparison::Ge, low)?.and(compare(
+        column,
+        scale,
+        Comparison::Le,
+        high,
+    )?);
     Some(if between.negated { inside.negate() } else { inside })
 }
 
@@ -74,7 +82,11 @@ fn in_list(list: &InList, schema: &Schema) -> Option<Predicate> {
     Some(if list.negated { found.negate() } else { found })
 }
 
-fn values_in<'a>(list: &InList, schema: &Schema, values: impl Iterator<Item = &'a Expr>) -> Option<Predicate> {
+fn values_in<'a>(
+    list: &InList,
+    schema: &Schema,
+    values: impl Iterator<Item = &'a Expr>,
+) -> Option<Predicate> {
     let column = plain(&list.expr, schema)?;
     let value = |e: &Expr| match e {
         Expr::Literal(literal, _) => from_scalar(literal, column.primitive()),

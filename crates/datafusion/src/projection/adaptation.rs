@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, LargeListArray, ListArray, MapArray, StructArray, new_null_array,
+    Array, ArrayRef, AsArray, FixedSizeListArray, LargeListArray, ListArray, MapArray, StructArray,
+    new_null_array,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields};
@@ -53,11 +54,16 @@ impl Adaptation {
                 let stored = |to: &FieldRef| {
                     let found = field_id(to).and_then(|id| from.child_with_id(id));
                     match found {
-                        Some((index, child)) => Ok(StructField::Stored(index, Self::between(child, to, missing)?)),
+                        Some((index, child)) => {
+                            Ok(StructField::Stored(index, Self::between(child, to, missing)?))
+                        }
                         None => Ok(StructField::Missing(missing_value(to, missing)?)),
                     }
                 };
-                Ok(Self::Struct(fields.clone(), fields.iter().map(stored).collect::<Result<_>>()?))
+                Ok(Self::Struct(
+                    fields.clone(),
+                    fields.iter().map(stored).collect::<Result<_>>()?,
+                ))
             }
             (
                 DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(_, _),
@@ -76,7 +82,10 @@ impl Adaptation {
                         Box::new(Self::between(key, &fields[0], missing)?),
                         Box::new(Self::between(value, &fields[1], missing)?),
                     )),
-                    _ => plan_err!("the map `{}` of a data file has no key and value", from.field.name()),
+                    _ => plan_err!(
+                        "the map `{}` of a data file has no key and value",
+                        from.field.name()
+                    ),
                 }
             }
             (stored, wanted) if stored == wanted => Ok(Self::Same),
@@ -100,7 +109,9 @@ impl Adaptation {
                 Ok(cast_with_options(array, to, &options)?)
             }
             Self::Struct(fields, children) => {
-                let stored = array.as_struct_opt().ok_or_else(|| unexpected(array, "a struct"))?;
+                let stored = array
+                    .as_struct_opt()
+                    .ok_or_else(|| unexpected(array, "a struct"))?;
                 let column = |child: &StructField| match child {
                     StructField::Stored(index, steps) => match stored.columns().get(*index) {
                         Some(column) => steps.apply(column),
@@ -158,7 +169,9 @@ fn adapt_list(array: &ArrayRef, element: &FieldRef, steps: &Adaptation) -> Resul
         _ => return Err(unexpected(array, "a list")),
     };
     let plain = datafusion::arrow::compute::cast(array, &DataType::List(stored_element))?;
-    let plain = plain.as_list_opt::<i32>().ok_or_else(|| unexpected(array, "a list"))?;
+    let plain = plain
+        .as_list_opt::<i32>()
+        .ok_or_else(|| unexpected(array, "a list"))?;
     list(plain.offsets().clone(), plain.values())
 }
 
@@ -173,7 +186,10 @@ pub fn missing_value(field: &Field, missing: &dyn MissingFields) -> Result<Scala
             field.name()
         );
     }
-    Ok(ScalarValue::try_from_array(&new_null_array(field.data_type(), 1), 0)?)
+    Ok(ScalarValue::try_from_array(
+        &new_null_array(field.data_type(), 1),
+        0,
+    )?)
 }
 
 /// Whether values of a file may be read as a type of the table: the promotions of the specification, and other
@@ -186,7 +202,9 @@ fn readable_as(stored: &DataType, wanted: &DataType) -> bool {
         (D::Int8 | D::Int16 | D::UInt8 | D::UInt16, D::Int32 | D::Int64) => true,
         (D::Int32 | D::UInt32, D::Int64) => true,
         (D::Float16 | D::Float32, D::Float32 | D::Float64) => true,
-        (D::Decimal32(p, s) | D::Decimal64(p, s) | D::Decimal128(p, s), D::Decimal128(q, t)) => s == t && p <= q,
+        (D::Decimal32(p, s) | D::Decimal64(p, s) | D::Decimal128(p, s), D::Decimal128(q, t)) => {
+            s == t && p <= q
+        }
         // Dates may become timestamps without zone (v3); the rest is one instant in two units.
         (D::Date32, D::Timestamp(_, None)) | (D::Timestamp(_, _), D::Timestamp(_, _)) => true,
         (D::Time32(_) | D::Time64(_), D::Time64(_)) => true,

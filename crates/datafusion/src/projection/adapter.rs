@@ -54,7 +54,9 @@ impl TableColumns {
         let schema = table.schema();
         let mut initial_defaults = HashMap::new();
         for id in schema.field_ids() {
-            let Some(field) = schema.field_by_id(id) else { continue };
+            let Some(field) = schema.field_by_id(id) else {
+                continue;
+            };
             if let Some(value) = &field.initial_default {
                 let column = schema.parent_of(id).is_none();
                 initial_defaults.insert(id, to_scalar(Some(value), &field.field_type, column)?);
@@ -87,7 +89,11 @@ impl FileAdapterFactory {
 }
 
 impl PhysicalExprAdapterFactory for FileAdapterFactory {
-    fn create(&self, table_schema: SchemaRef, file_schema: SchemaRef) -> Result<Arc<dyn PhysicalExprAdapter>> {
+    fn create(
+        &self,
+        table_schema: SchemaRef,
+        file_schema: SchemaRef,
+    ) -> Result<Arc<dyn PhysicalExprAdapter>> {
         let fields = file_schema.fields();
         let file_fields = if any_ids(fields.iter()) {
             fields.iter().map(FileField::with_own_ids).collect()
@@ -159,13 +165,21 @@ impl FileAdapter {
     fn column(&self, column: &Column) -> Result<Arc<dyn PhysicalExpr>> {
         let field = Arc::new(self.table_schema.field_with_name(column.name())?.clone());
         if is_virtual(&field) {
-            return Ok(Arc::new(Column::new_with_schema(column.name(), &self.file_schema)?));
+            return Ok(Arc::new(Column::new_with_schema(
+                column.name(),
+                &self.file_schema,
+            )?));
         }
         let id = field_id(&field);
         if let Some(constant) = id.and_then(|id| self.file.constants.get(&id)) {
             return Ok(Arc::new(Literal::new(constant.clone())));
         }
-        let stored = id.and_then(|id| self.file_fields.iter().enumerate().find(|(_, f)| f.id == Some(id)));
+        let stored = id.and_then(|id| {
+            self.file_fields
+                .iter()
+                .enumerate()
+                .find(|(_, f)| f.id == Some(id))
+        });
         match id {
             Some(ROW_ID_ID) => self.row_id(stored, &field),
             Some(LAST_UPDATED_SEQUENCE_NUMBER_ID) => self.last_updated_sequence_number(stored, &field),
@@ -231,7 +245,11 @@ impl FileAdapter {
         };
         let stored = self.stored(index, stored, field)?;
         let is_null: Arc<dyn PhysicalExpr> = Arc::new(IsNullExpr::new(Arc::clone(&stored)));
-        Ok(Arc::new(CaseExpr::try_new(None, vec![(is_null, inherited)], Some(stored))?))
+        Ok(Arc::new(CaseExpr::try_new(
+            None,
+            vec![(is_null, inherited)],
+            Some(stored),
+        )?))
     }
 
     /// `s['a']['b']` of a struct column: straight to the stored field, so that only it is read. `None` for other
@@ -249,11 +267,17 @@ impl FileAdapter {
         let Ok(mut wanted) = self.table_schema.field_with_name(column.name()) else {
             return Ok(None);
         };
-        let stored = field_id(wanted).and_then(|id| self.file_fields.iter().enumerate().find(|(_, f)| f.id == Some(id)));
+        let stored = field_id(wanted).and_then(|id| {
+            self.file_fields
+                .iter()
+                .enumerate()
+                .find(|(_, f)| f.id == Some(id))
+        });
         let Some((index, mut stored)) = stored else {
             return Ok(None);
         };
-        let mut arguments: Vec<Arc<dyn PhysicalExpr>> = vec![Arc::new(Column::new(stored.field.name(), index))];
+        let mut arguments: Vec<Arc<dyn PhysicalExpr>> =
+            vec![Arc::new(Column::new(stored.field.name(), index))];
         for key in keys {
             let key = key
                 .downcast_ref::<Literal>()
@@ -267,7 +291,9 @@ impl FileAdapter {
             let Some((_, child)) = field_id(next).and_then(|id| stored.child_with_id(id)) else {
                 return Ok(None);
             };
-            arguments.push(Arc::new(Literal::new(ScalarValue::from(child.field.name().as_str()))));
+            arguments.push(Arc::new(Literal::new(ScalarValue::from(
+                child.field.name().as_str(),
+            ))));
             (wanted, stored) = (next, child);
         }
         let fun = Arc::new(access.fun().clone());

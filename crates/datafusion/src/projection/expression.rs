@@ -23,7 +23,11 @@ pub struct AdaptExpr {
 impl AdaptExpr {
     /// The column `column` of the table from the expression `stored` over a file.
     pub fn new(stored: Arc<dyn PhysicalExpr>, steps: Arc<Adaptation>, column: FieldRef) -> Self {
-        Self { stored, steps, column }
+        Self {
+            stored,
+            steps,
+            column,
+        }
     }
 }
 
@@ -75,7 +79,10 @@ impl PhysicalExpr for AdaptExpr {
         vec![&self.stored]
     }
 
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
         match children.as_slice() {
             [stored] => Ok(Arc::new(Self::new(
                 Arc::clone(stored),

@@ -13,6 +13,3 @@ pub mod adaptation;
 pub mod adapter;
 pub mod expression;
 pub mod field_ids;
-
-#[cfg(test)]
-mod tests;

@@ -28,7 +28,9 @@ use drumlin_table::storage::{RoutingStore, routed_path};
 use super::source::IcebergSource;
 use super::statistics;
 use crate::error::external;
-use crate::metadata_columns::{FILE_ID, PARTITION_ID, POS, ROW_ID, SPEC_ID_ID, row_position, unified_partition_type};
+use crate::metadata_columns::{
+    FILE_ID, PARTITION_ID, POS, ROW_ID, SPEC_ID_ID, row_position, unified_partition_type,
+};
 use crate::projection::adapter::{FileColumns, TableColumns};
 use crate::scalar::{struct_to_scalar, to_scalar};
 
@@ -53,8 +55,16 @@ pub struct ScanBuilder<'a> {
 impl ScanBuilder<'_> {
     /// Builds the scan of the planned files.
     pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
-        let needs_position = self.projection.iter().any(|f| [POS, ROW_ID].contains(&f.name().as_str()));
-        let stored: Vec<FieldRef> = self.projection.iter().filter(|f| f.name() != POS).cloned().collect();
+        let needs_position = self
+            .projection
+            .iter()
+            .any(|f| [POS, ROW_ID].contains(&f.name().as_str()));
+        let stored: Vec<FieldRef> = self
+            .projection
+            .iter()
+            .filter(|f| f.name() != POS)
+            .cloned()
+            .collect();
         let file_schema = Arc::new(Schema::new(stored));
         let mut table_schema = TableSchema::builder(Arc::clone(&file_schema));
         if needs_position {
@@ -74,7 +84,10 @@ impl ScanBuilder<'_> {
         let url = ObjectStoreUrl::parse("iceberg://tables")?;
         let runtime = self.session.runtime_env();
         if runtime.object_store(&url).is_err() {
-            runtime.register_object_store(url.as_ref(), Arc::new(RoutingStore::new(self.table.storage().clone())));
+            runtime.register_object_store(
+                url.as_ref(),
+                Arc::new(RoutingStore::new(self.table.storage().clone())),
+            );
         }
         let mut config = FileScanConfigBuilder::new(url, Arc::new(source))
             .with_file_groups(groups)
@@ -101,7 +114,10 @@ impl ScanBuilder<'_> {
         if let Some(hint) = options.global.metadata_size_hint {
             source = source.with_metadata_size_hint(hint);
         }
-        report(summary, datafusion::datasource::physical_plan::FileSource::metrics(&source));
+        report(
+            summary,
+            datafusion::datasource::physical_plan::FileSource::metrics(&source),
+        );
         source
     }
 
@@ -217,7 +233,9 @@ impl SpecColumns {
                 let source = schema.field_by_id(f.source_id()?)?;
                 let path = schema.path_to(source.id);
                 let column = path.len() == 1;
-                path.first().is_some_and(|id| reads(*id)).then(|| (source.clone(), column, place))
+                path.first()
+                    .is_some_and(|id| reads(*id))
+                    .then(|| (source.clone(), column, place))
             })
             .collect();
         Self {

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
+use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
     FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
 };
-use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::projection::ProjectionExprs;
@@ -84,7 +84,8 @@ impl FileSource for IcebergSource {
         base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
-        self.parquet.create_file_opener(object_store, base_config, partition)
+        self.parquet
+            .create_file_opener(object_store, base_config, partition)
     }
 
     fn create_morselizer(
@@ -215,7 +216,10 @@ impl fmt::Debug for FileMorselizer {
 impl Morselizer for FileMorselizer {
     fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
         let Some(columns) = file.extension::<Arc<FileColumns>>().cloned() else {
-            return internal_err!("{}: the file carries no column information", file.object_meta.location);
+            return internal_err!(
+                "{}: the file carries no column information",
+                file.object_meta.location
+            );
         };
         let adapter = FileAdapterFactory::new(Arc::clone(&self.source.columns), columns);
         // Of the scan's configuration a file needs only these; its list of files would be copied for each file.

@@ -17,7 +17,12 @@ use crate::projection::adapter::FileColumns;
 use crate::scalar::to_scalar;
 
 /// The statistics of a file for the columns of a scan, in their order.
-pub fn of_file(file: &DataFile, columns: &FileColumns, scanned: &Schema, schema: &IcebergSchema) -> Statistics {
+pub fn of_file(
+    file: &DataFile,
+    columns: &FileColumns,
+    scanned: &Schema,
+    schema: &IcebergSchema,
+) -> Statistics {
     let rows = usize::try_from(file.record_count).ok();
     let column = |field: &Field| {
         let Some(id) = field_id(field) else {
@@ -33,7 +38,8 @@ pub fn of_file(file: &DataFile, columns: &FileColumns, scanned: &Schema, schema:
     };
     Statistics {
         num_rows: rows.map_or(Precision::Absent, Precision::Exact),
-        total_byte_size: usize::try_from(file.file_size_in_bytes).map_or(Precision::Absent, Precision::Inexact),
+        total_byte_size: usize::try_from(file.file_size_in_bytes)
+            .map_or(Precision::Absent, Precision::Inexact),
         column_statistics: scanned.fields().iter().map(|f| column(f)).collect(),
     }
 }
@@ -56,7 +62,12 @@ fn of_constant(constant: &ScalarValue, rows: Option<usize>) -> ColumnStatistics 
     }
 }
 
-fn of_column(file: &DataFile, column: &NestedField, data_type: &DataType, rows: Option<usize>) -> ColumnStatistics {
+fn of_column(
+    file: &DataFile,
+    column: &NestedField,
+    data_type: &DataType,
+    rows: Option<usize>,
+) -> ColumnStatistics {
     let Type::Primitive(primitive) = &column.field_type else {
         return ColumnStatistics::new_unknown();
     };
@@ -66,7 +77,9 @@ fn of_column(file: &DataFile, column: &NestedField, data_type: &DataType, rows: 
         .and_then(|n| usize::try_from(n).ok())
         .filter(|n| rows.is_some_and(|rows| *n <= rows));
     let bound = |bytes: Option<&[u8]>| {
-        let value = bytes.and_then(|b| from_bytes(b, primitive).ok()).filter(|v| !v.is_nan());
+        let value = bytes
+            .and_then(|b| from_bytes(b, primitive).ok())
+            .filter(|v| !v.is_nan());
         let scalar = value.and_then(|v| to_scalar(Some(&v), &column.field_type, true).ok());
         match scalar {
             Some(scalar) if scalar.data_type() != *data_type => Precision::Absent,

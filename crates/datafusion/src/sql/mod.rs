@@ -98,10 +98,7 @@ pub async fn sql(ctx: &SessionContext, sql: &str) -> Result<DataFrame> {
 ///
 /// # Errors
 /// As [`sql`], with line and column of the whole text.
-pub async fn sql_statement(
-    ctx: &SessionContext,
-    statement: &SqlStatement<'_>,
-) -> Result<DataFrame> {
+pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -> Result<DataFrame> {
     let plan = statement_to_plan(ctx.state(), statement).await?;
     ctx.execute_logical_plan(plan).await
 }
@@ -110,10 +107,7 @@ pub async fn sql_statement(
 ///
 /// # Errors
 /// As [`sql`].
-pub async fn statement_to_plan(
-    mut state: SessionState,
-    statement: &SqlStatement<'_>,
-) -> Result<LogicalPlan> {
+pub async fn statement_to_plan(mut state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
     let (mut parsed, clauses) = parse(&state, statement)?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
@@ -124,10 +118,7 @@ pub async fn statement_to_plan(
     Ok(plan)
 }
 
-fn parse(
-    state: &SessionState,
-    statement: &SqlStatement<'_>,
-) -> Result<(Statement, Vec<clause::Clause>)> {
+fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<(Statement, Vec<clause::Clause>)> {
     let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
     let dialect = split::dialect(state)?;
     let (tokens, clauses) =
@@ -145,10 +136,8 @@ fn parse(
 
 /// The instant that `expr` names; all of one statement see the same `now()`.
 fn milliseconds(expr: Expr, state: &SessionState) -> Result<i64> {
-    let expr = state.create_logical_expr_from_sql_expr(
-        ExprWithAlias { expr, alias: None },
-        &DFSchema::empty(),
-    )?;
+    let expr =
+        state.create_logical_expr_from_sql_expr(ExprWithAlias { expr, alias: None }, &DFSchema::empty())?;
     let context = SimplifyContext::builder()
         .with_config_options(Arc::clone(state.config_options()))
         .with_query_execution_start_time(state.execution_props().query_execution_start_time)

@@ -29,26 +29,15 @@ pub(crate) async fn resolve(
     state: &SessionState,
     milliseconds: &(dyn Fn(ast::Expr) -> Result<i64> + Sync),
 ) -> Result<()> {
-    let normalize = state
-        .config()
-        .options()
-        .sql_parser
-        .enable_ident_normalization;
+    let normalize = state.config().options().sql_parser.enable_ident_normalization;
     let mut attach = Attach {
-        clauses: clauses
-            .into_iter()
-            .map(|clause| (clause.table, clause))
-            .collect(),
+        clauses: clauses.into_iter().map(|clause| (clause.table, clause)).collect(),
         scopes: vec![],
         normalize,
         selectors: BTreeMap::new(),
     };
     walk(statement, &mut attach)?;
-    if let Some(clause) = attach
-        .clauses
-        .into_values()
-        .min_by_key(|clause| clause.location)
-    {
+    if let Some(clause) = attach.clauses.into_values().min_by_key(|clause| clause.location) {
         return Err(syntax(
             format!(
                 "{} must follow the name of a table that is read, or its alias",
@@ -129,9 +118,7 @@ impl Selected {
 }
 
 fn no_cte(name: &ObjectName) -> String {
-    format!(
-        "time travel is only possible on Iceberg tables; `{name}` is a common table expression here"
-    )
+    format!("time travel is only possible on Iceberg tables; `{name}` is a common table expression here")
 }
 
 /// First pass: clauses to their tables.
@@ -156,13 +143,9 @@ struct Scope {
 impl Attach {
     fn is_cte(&self, ident: &Ident) -> bool {
         let name = self.normal(ident);
-        self.scopes.iter().any(|scope| {
-            scope
-                .names
-                .iter()
-                .take(scope.visible)
-                .any(|cte| *cte == name)
-        })
+        self.scopes
+            .iter()
+            .any(|scope| scope.names.iter().take(scope.visible).any(|cte| *cte == name))
     }
 
     fn normal(&self, ident: &Ident) -> String {
@@ -272,10 +255,7 @@ impl VisitorMut for Attach {
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {
         let result = match factor {
             TableFactor::Table {
-                name,
-                version,
-                args,
-                ..
+                name, version, args, ..
             } => {
                 let is_function = args.is_some();
                 self.table(name, version, is_function)
@@ -359,10 +339,7 @@ fn refuse_versioned_target(statement: &ast::Statement) -> Result<()> {
 }
 
 /// Visits the parts of a DataFusion statement that hold table references.
-fn walk<V: VisitorMut<Break = DataFusionError>>(
-    statement: &mut Statement,
-    visitor: &mut V,
-) -> Result<()> {
+fn walk<V: VisitorMut<Break = DataFusionError>>(statement: &mut Statement, visitor: &mut V) -> Result<()> {
     let flow = match statement {
         Statement::Statement(statement) => statement.as_mut().visit(visitor),
         Statement::CopyTo(copy) => match &mut copy.source {

@@ -41,9 +41,7 @@ impl RelationPlanner for TimeTravelPlanner {
                 index_hints,
             } => {
                 if args.is_some() {
-                    return plan_err!(
-                        "time travel needs a table name; {name}(…) is a table function"
-                    );
+                    return plan_err!("time travel needs a table name; {name}(…) is a table function");
                 }
                 if !with_hints.is_empty()
                     || with_ordinality
@@ -82,8 +80,7 @@ impl RelationPlanner for TimeTravelPlanner {
                         }
                     })?;
                 let provider = source_as_provider(&source).map_err(|_| not_iceberg(&reference))?;
-                let table =
-                    as_versioned(provider.as_ref()).ok_or_else(|| not_iceberg(&reference))?;
+                let table = as_versioned(provider.as_ref()).ok_or_else(|| not_iceberg(&reference))?;
                 let pinned = table.at_version(&version)?;
                 let plan = scan(reference, &version, pinned)?;
                 Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(
@@ -108,9 +105,9 @@ fn scan(
     let versioned = match &reference {
         TableReference::Bare { .. } => TableReference::bare(table),
         TableReference::Partial { schema, .. } => TableReference::partial(schema.as_ref(), table),
-        TableReference::Full {
-            catalog, schema, ..
-        } => TableReference::full(catalog.as_ref(), schema.as_ref(), table),
+        TableReference::Full { catalog, schema, .. } => {
+            TableReference::full(catalog.as_ref(), schema.as_ref(), table)
+        }
     };
     LogicalPlanBuilder::scan(versioned, provider_as_source(pinned), None)?
         .alias(reference)?

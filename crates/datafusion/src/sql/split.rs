@@ -47,13 +47,7 @@ pub(super) fn split<'a>(state: &SessionState, sql: &'a str) -> Result<Vec<SqlSta
     for token in tokens {
         if token.token == Token::SemiColon {
             let end = lines.offset(token.span.start);
-            statements.extend(statement(
-                sql,
-                &lines,
-                std::mem::take(&mut current),
-                end,
-                true,
-            ));
+            statements.extend(statement(sql, &lines, std::mem::take(&mut current), end, true));
         } else {
             current.push(token);
         }
@@ -69,8 +63,7 @@ fn statement<'a>(
     limit: usize,
     terminated: bool,
 ) -> Option<SqlStatement<'a>> {
-    let significant =
-        |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_) | Token::EOF);
+    let significant = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_) | Token::EOF);
     let first = tokens.iter().find(significant)?.span.start;
     let last = tokens.iter().rposition(|token| significant(&token))?;
     // The end of a token is where the next one starts: spans say so for all but the last.
@@ -123,15 +116,10 @@ impl<'a> Lines<'a> {
         let column = usize::try_from(location.column)
             .ok()
             .and_then(|column| column.checked_sub(1));
-        let (Some(start), Some(column)) = (line.and_then(|line| self.starts.get(line)), column)
-        else {
+        let (Some(start), Some(column)) = (line.and_then(|line| self.starts.get(line)), column) else {
             return self.sql.len();
         };
         let rest = self.sql.get(*start..).unwrap_or_default();
-        start
-            + rest
-                .char_indices()
-                .nth(column)
-                .map_or(rest.len(), |(at, _)| at)
+        start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
     }
 }

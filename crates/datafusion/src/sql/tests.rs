@@ -25,9 +25,7 @@ fn fill(ctx: SessionContext) -> (SessionContext, Arc<FakeSchema>) {
     ctx.register_table("plain", rows("plain")).unwrap();
     let schema = Arc::new(FakeSchema::default());
     let catalog = MemoryCatalogProvider::new();
-    catalog
-        .register_schema("s", Arc::clone(&schema) as _)
-        .unwrap();
+    catalog.register_schema("s", Arc::clone(&schema) as _).unwrap();
     ctx.register_catalog("c", Arc::new(catalog));
     (ctx, schema)
 }
@@ -102,10 +100,7 @@ async fn every_form_in_every_place() {
             "TIMESTAMP AS OF '2024-01-01 00:00:00'",
             "1704067200000 ms since the epoch",
         ),
-        (
-            "TIMESTAMP AS OF 1704067200",
-            "1704067200000 ms since the epoch",
-        ),
+        ("TIMESTAMP AS OF 1704067200", "1704067200000 ms since the epoch"),
         (
             "TIMESTAMP AS OF TIMESTAMP '2024-01-01 00:00:00.0019'",
             "1704067200001 ms since the epoch",
@@ -175,10 +170,7 @@ async fn every_form_in_every_place() {
                 format!("WITH t AS (SELECT * FROM t {form}) SELECT v FROM t"),
                 label.to_string(),
             ),
-            (
-                format!("SELECT (SELECT v FROM t {form})"),
-                label.to_string(),
-            ),
+            (format!("SELECT (SELECT v FROM t {form})"), label.to_string()),
             (format!("FROM t {form} SELECT v"), label.to_string()),
             (
                 format!("SELECT a.v, b.v FROM t a JOIN t {form} b ON a.id = b.id"),
@@ -223,10 +215,7 @@ async fn selectors() {
             "SELECT v FROM datafusion.public.t.at_timestamp_1704067200123",
             "1704067200123 ms since the epoch",
         ),
-        (
-            "SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x",
-            "current|tag 'a-b'",
-        ),
+        ("SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x", "current|tag 'a-b'"),
         ("SELECT t.v FROM t.branch_x", "branch 'x'"),
         // A table of that very name wins.
         ("SELECT v FROM c.s.branch_real", "branch_real load 2"),
@@ -235,10 +224,7 @@ async fn selectors() {
         assert_eq!(answer(&ctx, query).await, expected, "{query}");
     }
     for (query, expected) in [
-        (
-            "SELECT v FROM t.branch_a VERSION AS OF 1",
-            "use one of them",
-        ),
+        ("SELECT v FROM t.branch_a VERSION AS OF 1", "use one of them"),
         ("SELECT v FROM t.branch_a.tag_b", "two selectors"),
         ("SELECT v FROM public.t.branch_a.tag_b", "two selectors"),
         ("SELECT v FROM plain.tag_x", "`plain` is not one"),
@@ -282,14 +268,8 @@ async fn words_of_clauses_as_names() {
             "a version|a timestamp",
         ),
         ("SELECT version.v FROM t AS version", "current"),
-        (
-            "SELECT version.v FROM t version VERSION AS OF 1",
-            "snapshot 1",
-        ),
-        (
-            "SELECT version.v FROM t AS version VERSION AS OF 1",
-            "snapshot 1",
-        ),
+        ("SELECT version.v FROM t version VERSION AS OF 1", "snapshot 1"),
+        ("SELECT version.v FROM t AS version VERSION AS OF 1", "snapshot 1"),
         ("SELECT of.v FROM t VERSION AS OF 1 AS of", "snapshot 1"),
         ("SELECT v FROM of", "current of"),
         ("SELECT at.v FROM t at", "current"),
@@ -300,10 +280,7 @@ async fn words_of_clauses_as_names() {
             "current",
         ),
         ("SELECT v FROM t /* VERSION AS OF 1 */", "current"),
-        (
-            "WITH version AS (SELECT 1 AS of) SELECT of FROM version",
-            "1",
-        ),
+        ("WITH version AS (SELECT 1 AS of) SELECT of FROM version", "1"),
         (
             "SELECT TIMESTAMP '2024-01-01 00:00:00' AS of FROM t",
             "2024-01-01T00:00:00",
@@ -365,10 +342,7 @@ async fn refusals() {
             "no timestamp to travel to",
         ),
         ("SELECT v FROM t TIMESTAMP AS OF true", "found Boolean"),
-        (
-            "SELECT v FROM t TIMESTAMP AS OF 1.5",
-            "whole number of seconds",
-        ),
+        ("SELECT v FROM t TIMESTAMP AS OF 1.5", "whole number of seconds"),
         (
             "SELECT v FROM t TIMESTAMP AS OF 9223372036854775807",
             "out of range",
@@ -425,14 +399,8 @@ async fn refusals() {
             "WITH a AS (SELECT * FROM u), b AS (SELECT * FROM A VERSION AS OF 1) SELECT * FROM b",
             "common table expression",
         ),
-        (
-            "SELECT v FROM t VERSION AS OF 1 WHERE",
-            "Expected: an expression",
-        ),
-        (
-            "SELECT v\nFROM t VERSION AS OF 1 x y",
-            "at Line: 2, Column: 26",
-        ),
+        ("SELECT v FROM t VERSION AS OF 1 WHERE", "Expected: an expression"),
+        ("SELECT v\nFROM t VERSION AS OF 1 x y", "at Line: 2, Column: 26"),
         ("SELECT 1; SELECT 2", "expected one SQL statement, found 2"),
         (" -- nothing\n;", "no SQL statement"),
     ] {
@@ -446,10 +414,7 @@ async fn refusals() {
 
 #[tokio::test]
 async fn writes_are_refused_by_name() {
-    for ctx in [
-        context(SessionConfig::new()),
-        installed(SessionConfig::new()),
-    ] {
+    for ctx in [context(SessionConfig::new()), installed(SessionConfig::new())] {
         for (query, expected) in [
             (
                 "INSERT INTO t VALUES (1, 'a', 'b', 'c')",
@@ -463,10 +428,7 @@ async fn writes_are_refused_by_name() {
                 "DELETE FROM t WHERE id IN (SELECT id FROM u)",
                 "DELETE FROM t: Drumlin only reads",
             ),
-            (
-                "DELETE FROM t WHERE 1 = 0",
-                "DELETE FROM t: Drumlin only reads",
-            ),
+            ("DELETE FROM t WHERE 1 = 0", "DELETE FROM t: Drumlin only reads"),
             (
                 "UPDATE public.t SET v = 'x'",
                 "UPDATE public.t: Drumlin only reads",

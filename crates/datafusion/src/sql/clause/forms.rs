@@ -130,21 +130,15 @@ fn keyed(key: &str, value: &Expr) -> Result<Requested> {
     } else if key.eq_ignore_ascii_case("TIMESTAMP_MS") {
         integer(value)
             .map(|ms| Requested::Version(TableVersion::TimestampMs(ms)))
-            .ok_or_else(|| {
-                plan_datafusion_err!("{form} takes milliseconds since the epoch, found {value}")
-            })
+            .ok_or_else(|| plan_datafusion_err!("{form} takes milliseconds since the epoch, found {value}"))
     } else if key.eq_ignore_ascii_case("BRANCH") {
         quoted(value)
             .map(|name| Requested::Version(TableVersion::Branch(name.to_string())))
-            .ok_or_else(|| {
-                plan_datafusion_err!("{form} takes the name of a branch in quotes, found {value}")
-            })
+            .ok_or_else(|| plan_datafusion_err!("{form} takes the name of a branch in quotes, found {value}"))
     } else if key.eq_ignore_ascii_case("TAG") {
         quoted(value)
             .map(|name| Requested::Version(TableVersion::Tag(name.to_string())))
-            .ok_or_else(|| {
-                plan_datafusion_err!("{form} takes the name of a tag in quotes, found {value}")
-            })
+            .ok_or_else(|| plan_datafusion_err!("{form} takes the name of a tag in quotes, found {value}"))
     } else {
         Err(plan_datafusion_err!("{}", unknown_key("AT", key)))
     }

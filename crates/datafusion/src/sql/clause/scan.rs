@@ -5,9 +5,7 @@ use std::collections::HashSet;
 use datafusion::error::Result;
 use datafusion::sql::sqlparser::ast::{Expr, TableVersion};
 use datafusion::sql::sqlparser::dialect::Dialect;
-use datafusion::sql::sqlparser::keywords::{
-    Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS,
-};
+use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -97,11 +95,7 @@ pub(super) struct Scanner<'d> {
 }
 
 impl<'d> Scanner<'d> {
-    pub(super) fn new(
-        tokens: Vec<TokenWithSpan>,
-        dialect: &'d dyn Dialect,
-        recursion_limit: usize,
-    ) -> Self {
+    pub(super) fn new(tokens: Vec<TokenWithSpan>, dialect: &'d dyn Dialect, recursion_limit: usize) -> Self {
         let significant = tokens
             .iter()
             .enumerate()
@@ -137,10 +131,7 @@ impl<'d> Scanner<'d> {
                     ),
                 );
             }
-            let Some(table) = self
-                .table_before(at)
-                .and_then(|position| self.location(position))
-            else {
+            let Some(table) = self.table_before(at).and_then(|position| self.location(position)) else {
                 at += 1;
                 continue;
             };
@@ -151,22 +142,11 @@ impl<'d> Scanner<'d> {
             if !tables.insert(table) {
                 return self.fail(
                     at,
-                    format!(
-                        "{} is a second time-travel clause of the same table",
-                        found.form
-                    ),
+                    format!("{} is a second time-travel clause of the same table", found.form),
                 );
             }
-            let first = self
-                .significant
-                .get(at)
-                .copied()
-                .unwrap_or(self.tokens.len());
-            let last = self
-                .significant
-                .get(end)
-                .copied()
-                .unwrap_or(self.tokens.len());
+            let first = self.significant.get(at).copied().unwrap_or(self.tokens.len());
+            let last = self.significant.get(end).copied().unwrap_or(self.tokens.len());
             clauses.push(Clause {
                 table,
                 location: self.location(at).unwrap_or(table),
@@ -294,11 +274,7 @@ impl<'d> Scanner<'d> {
         let Some(first) = self.significant.get(start).copied() else {
             return self.fail(start, "expected an expression, found the end".to_string());
         };
-        let last = self
-            .significant
-            .get(limit)
-            .copied()
-            .unwrap_or(self.tokens.len());
+        let last = self.significant.get(limit).copied().unwrap_or(self.tokens.len());
         let tokens = self.tokens.get(first..last).unwrap_or_default().to_vec();
         let mut parser = Parser::new(self.dialect)
             .with_recursion_limit(self.recursion_limit)
@@ -321,9 +297,7 @@ impl<'d> Scanner<'d> {
                 Token::Comma if depth == 0 => return at,
                 Token::SemiColon => return at,
                 Token::Word(word)
-                    if depth == 0
-                        && word.quote_style.is_none()
-                        && AFTER_TABLE.contains(&word.keyword) =>
+                    if depth == 0 && word.quote_style.is_none() && AFTER_TABLE.contains(&word.keyword) =>
                 {
                     return at;
                 }

@@ -29,11 +29,7 @@ fn cut(text: &str) -> (String, Vec<(u64, String)>) {
 #[test]
 fn clauses_leave_and_their_tables_are_known() {
     for (text, rest, clauses) in [
-        (
-            "FROM t VERSION AS OF 1",
-            "FROM t ",
-            vec![(6, "AT(VERSION => 1)")],
-        ),
+        ("FROM t VERSION AS OF 1", "FROM t ", vec![(6, "AT(VERSION => 1)")]),
         (
             "FROM a.b.t VERSION AS OF 'x' AS y",
             "FROM a.b.t  AS y",
@@ -57,10 +53,7 @@ fn clauses_leave_and_their_tables_are_known() {
         (
             "FROM t TIMESTAMP AS OF TIMESTAMP '2024-01-01' + INTERVAL '1' DAY x",
             "FROM t  x",
-            vec![(
-                6,
-                "AT(TIMESTAMP => TIMESTAMP '2024-01-01' + INTERVAL '1' DAY)",
-            )],
+            vec![(6, "AT(TIMESTAMP => TIMESTAMP '2024-01-01' + INTERVAL '1' DAY)")],
         ),
         (
             "FROM t TIMESTAMP AS OF left('2024-01-01', 10)",

@@ -85,9 +85,7 @@ impl SchemaProvider for FakeSchema {
             return Ok(None);
         }
         let load = self.loads.fetch_add(1, Ordering::SeqCst);
-        Ok(Some(Arc::new(FakeTable::new(&format!(
-            "{name} load {load}"
-        )))))
+        Ok(Some(Arc::new(FakeTable::new(&format!("{name} load {load}")))))
     }
 
     fn table_exist(&self, name: &str) -> bool {

@@ -17,19 +17,13 @@ async fn one_load_a_statement() {
     let (ctx, schema) = {
         let schema = Arc::new(FakeSchema::default());
         let catalog = MemoryCatalogProvider::new();
-        catalog
-            .register_schema("s", Arc::clone(&schema) as _)
-            .unwrap();
+        catalog.register_schema("s", Arc::clone(&schema) as _).unwrap();
         ctx.register_catalog("c", Arc::new(catalog));
         (ctx, schema)
     };
-    let query =
-        "SELECT a.v, b.v, d.v, e.v FROM t a, s.t b, c.s.t AS d, \"c\".S.T e, t VERSION AS OF 1 f,
+    let query = "SELECT a.v, b.v, d.v, e.v FROM t a, s.t b, c.s.t AS d, \"c\".S.T e, t VERSION AS OF 1 f,
         t.tag_x g, s.t.tag_x h, c.s.t.tag_x i";
-    assert_eq!(
-        answer(&ctx, query).await,
-        "t load 0|t load 0|t load 0|t load 0"
-    );
+    assert_eq!(answer(&ctx, query).await, "t load 0|t load 0|t load 0|t load 0");
     assert_eq!(schema.loads.load(Ordering::SeqCst), 1);
 }
 
@@ -39,10 +33,7 @@ async fn time_zone_of_the_session() {
     config.options_mut().execution.time_zone = Some("+02:00".to_string());
     let ctx = context(config);
     for (form, ms) in [
-        (
-            "TIMESTAMP AS OF '2024-01-01 02:00:00'",
-            1_704_067_200_000_i64,
-        ),
+        ("TIMESTAMP AS OF '2024-01-01 02:00:00'", 1_704_067_200_000_i64),
         (
             "TIMESTAMP AS OF TIMESTAMP '2024-01-01 02:00:00'",
             1_704_067_200_000,

@@ -61,13 +61,9 @@ fn instant(value: &ScalarValue, time_zone: &str) -> Result<i64> {
             instant(&value.cast_to(&zoned(unit))?, time_zone)
         }
         ScalarValue::Utf8(_) | ScalarValue::Utf8View(_) | ScalarValue::LargeUtf8(_) => {
-            let value = value
-                .cast_to(&zoned(TimeUnit::Microsecond))
-                .map_err(|error| {
-                    plan_datafusion_err!(
-                        "cannot read it as a timestamp in time zone {time_zone}: {error}"
-                    )
-                })?;
+            let value = value.cast_to(&zoned(TimeUnit::Microsecond)).map_err(|error| {
+                plan_datafusion_err!("cannot read it as a timestamp in time zone {time_zone}: {error}")
+            })?;
             instant(&value, time_zone)
         }
         ScalarValue::Date32(_) | ScalarValue::Date64(_) => instant(

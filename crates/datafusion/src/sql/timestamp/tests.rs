@@ -15,10 +15,7 @@ fn of(value: ScalarValue) -> Result<i64, String> {
 fn rounds_down_to_milliseconds() {
     let utc = Some("UTC".into());
     assert_eq!(
-        of(ScalarValue::TimestampNanosecond(
-            Some(1_999_999),
-            utc.clone()
-        )),
+        of(ScalarValue::TimestampNanosecond(Some(1_999_999), utc.clone())),
         Ok(1)
     );
     assert_eq!(
@@ -29,10 +26,7 @@ fn rounds_down_to_milliseconds() {
         of(ScalarValue::TimestampMicrosecond(Some(-1_001), utc.clone())),
         Ok(-2)
     );
-    assert_eq!(
-        of(ScalarValue::TimestampMicrosecond(Some(1_999), None)),
-        Ok(1)
-    );
+    assert_eq!(of(ScalarValue::TimestampMicrosecond(Some(1_999), None)), Ok(1));
     assert_eq!(of(ScalarValue::TimestampSecond(Some(-3), utc)), Ok(-3_000));
     assert_eq!(of(ScalarValue::UInt8(Some(3))), Ok(3_000));
     assert_eq!(of(ScalarValue::Date32(Some(1))), Ok(86_400_000));
