@@ -1,6 +1,7 @@
 //! Partition specs and tuples (§ Partitioning).
 
 pub mod json;
+mod path;
 
 #[cfg(test)]
 mod tests;

@@ -55,3 +55,60 @@ fn a_dropped_source_leaves_an_unknown_type() {
         PrimitiveType::Unknown.into()
     );
 }
+
+#[test]
+fn partition_paths_are_readable_and_encoded() {
+    let text =
+        |transform: Transform, value, result: &PrimitiveType| transform.to_human_text(Some(&value), result);
+    let int = &PrimitiveType::Int;
+    assert_eq!(text(Transform::Year, Value::Int(54), int), "2024");
+    assert_eq!(text(Transform::Year, Value::Int(-1), int), "1969");
+    assert_eq!(text(Transform::Month, Value::Int(649), int), "2024-02");
+    assert_eq!(text(Transform::Month, Value::Int(-1), int), "1969-12");
+    assert_eq!(
+        text(Transform::Day, Value::Int(17_486), &PrimitiveType::Date),
+        "2017-11-16"
+    );
+    assert_eq!(
+        text(Transform::Day, Value::Int(-1), &PrimitiveType::Date),
+        "1969-12-31"
+    );
+    assert_eq!(text(Transform::Hour, Value::Int(419_686), int), "2017-11-16-22");
+    assert_eq!(text(Transform::Hour, Value::Int(-1), int), "1969-12-31-23");
+    for (bytes, base64) in [
+        (&b""[..], ""),
+        (b"f", "Zg=="),
+        (b"fo", "Zm8="),
+        (b"foo", "Zm9v"),
+        (b"\xff\xfe\xfd!", "//79IQ=="),
+    ] {
+        let value = Value::Bytes(bytes.to_vec());
+        assert_eq!(text(Transform::Identity, value, &PrimitiveType::Binary), base64);
+    }
+    let field = |name: &str, source| PartitionField {
+        source_ids: vec![source],
+        field_id: 999 + source,
+        name: name.into(),
+        transform: Transform::Identity,
+    };
+    let spec = PartitionSpec::new(
+        0,
+        vec![field("a b", 1), field("c", 2), field("d", 3), field("é", 4)],
+    );
+    let string = |s: &str| Some(Value::String(s.into()));
+    let tuple = vec![string("x/y z"), None, string(""), Some(Value::Decimal(-5))];
+    let results = [
+        PrimitiveType::String,
+        PrimitiveType::String,
+        PrimitiveType::String,
+        PrimitiveType::Decimal {
+            precision: 9,
+            scale: 2,
+        },
+    ];
+    assert_eq!(
+        spec.partition_path(&tuple, &results),
+        "a+b=x%2Fy+z/c=null/d=/%C3%A9=-0.05"
+    );
+    assert_eq!(PartitionSpec::unpartitioned(0).partition_path(&vec![], &[]), "");
+}
