@@ -1,9 +1,6 @@
 //! The JSON form of snapshots and refs (§ Appendix C: Snapshots and References).
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::de::{self, MapAccess, Visitor};
+use serde::de;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -81,44 +78,6 @@ impl Serialize for Snapshot {
         }
         if let Some(id) = &self.key_id {
             map.serialize_entry("key-id", id)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Summary {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SummaryVisitor;
-        impl<'de> Visitor<'de> for SummaryVisitor {
-            type Value = Summary;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of strings")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Summary, A::Error> {
-                let mut operation = Operation::Overwrite;
-                let mut others = BTreeMap::new();
-                while let Some((key, value)) = map.next_entry::<String, String>()? {
-                    if key == Summary::OPERATION {
-                        operation = Operation::from_name(&value);
-                    } else {
-                        others.insert(key, value);
-                    }
-                }
-                Ok(Summary { operation, others })
-            }
-        }
-        deserializer.deserialize_map(SummaryVisitor)
-    }
-}
-
-impl Serialize for Summary {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.others.len() + 1))?;
-        map.serialize_entry(Self::OPERATION, self.operation.as_str())?;
-        for (key, value) in self.others.iter().filter(|(key, _)| *key != Self::OPERATION) {
-            map.serialize_entry(key, value)?;
         }
         map.end()
     }

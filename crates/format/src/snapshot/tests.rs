@@ -51,3 +51,25 @@ fn refs_read_back_from_json() {
         assert!(serde_json::from_value::<SnapshotRef>(json).is_err());
     }
 }
+
+#[test]
+fn summaries_keep_their_notes_in_order() {
+    let notes = [
+        ("b", "1"),
+        ("operation", "ignored"),
+        ("a", ""),
+        ("", "3"),
+        ("é\n", "ü"),
+    ];
+    let summary = Summary::with_notes(Operation::Append, notes);
+    let expect = [("b", "1"), ("a", ""), ("", "3"), ("é\n", "ü")];
+    assert_eq!(summary.iter().collect::<Vec<_>>(), expect);
+    assert_eq!(
+        (summary.get("a"), summary.get("c"), summary.get("operation")),
+        (Some(""), None, None)
+    );
+    let text = serde_json::to_string(&summary).unwrap();
+    assert_eq!(text, r#"{"operation":"append","b":"1","a":"","":"3","é\n":"ü"}"#);
+    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+    assert!(serde_json::from_str::<Summary>(r#"{"a": 1}"#).is_err());
+}
