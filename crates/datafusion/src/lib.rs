@@ -1,5 +1,6 @@
 //! Apache Iceberg tables for DataFusion.
 
+pub mod catalog;
 pub mod error;
 pub mod filter;
 pub mod metadata_columns;

@@ -1,0 +1,150 @@
+//! A warehouse folder on an object store, in the layout that Spark's catalogs of `type=hadoop` use.
+//!
+//! ```text
+//! <warehouse>/<namespace>/…/<table>/metadata/version-hint.text    the newest version N, perhaps a little behind
+//! <warehouse>/<namespace>/…/<table>/metadata/vN.metadata.json
+//! <warehouse>/<namespace>/…/<table>/data/…
+//! ```
+//!
+//! Folders are namespaces, but those whose `metadata` folder holds metadata files, which are tables. Nothing is kept:
+//! each listing and each load asks the store.
+
+#[cfg(test)]
+mod tests;
+
+use drumlin_table::storage::Storage;
+use drumlin_table::{OpenOptions, Result, Table};
+use futures::{StreamExt, TryStreamExt};
+
+/// Folders that are looked into at once.
+const CONCURRENT_LISTINGS: usize = 16;
+
+/// Tables in the folders of a warehouse, to be read.
+#[derive(Debug, Clone)]
+pub struct ObjectStoreCatalog {
+    storage: Storage,
+    warehouse: String,
+    options: OpenOptions,
+}
+
+/// What is directly in a namespace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NamespaceContent {
+    /// Names of tables, sorted.
+    pub tables: Vec<String>,
+    /// Names of namespaces inside it, sorted.
+    pub namespaces: Vec<String>,
+}
+
+impl ObjectStoreCatalog {
+    /// The catalog of the tables below the folder `warehouse`, a path or a URI.
+    pub fn new(storage: Storage, warehouse: impl Into<String>) -> Self {
+        Self {
+            storage,
+            warehouse: warehouse.into().trim_end_matches('/').to_string(),
+            options: OpenOptions::default(),
+        }
+    }
+
+    /// The same with other options for opening tables.
+    #[must_use]
+    pub fn with_open_options(mut self, options: OpenOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The folder of the warehouse.
+    pub fn warehouse(&self) -> &str {
+        &self.warehouse
+    }
+
+    /// Where the files are.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Tables and namespaces directly in a namespace, which is given by its levels; no levels are the root. A
+    /// namespace that is not there is empty.
+    pub async fn list(&self, namespace: &[&str]) -> Result<NamespaceContent> {
+        let folder = self.folder(namespace);
+        let folders = self.storage.list(&folder).await?.folders;
+        let kinds: Vec<(String, bool)> = futures::stream::iter(folders)
+            .map(|name| {
+                let location = format!("{folder}/{name}");
+                async move { Ok::<_, drumlin_table::Error>((name, self.is_table(&location).await?)) }
+            })
+            .buffered(CONCURRENT_LISTINGS)
+            .try_collect()
+            .await?;
+        let mut content = NamespaceContent::default();
+        for (name, table) in kinds {
+            if table {
+                content.tables.push(name);
+            } else {
+                content.namespaces.push(name);
+            }
+        }
+        Ok(content)
+    }
+
+    /// All namespaces, each by its levels, in the order of a walk through the folders.
+    pub async fn list_all_namespaces(&self) -> Result<Vec<Vec<String>>> {
+        let mut found: Vec<Vec<String>> = Vec::new();
+        let mut next = vec![Vec::new()];
+        while let Some(namespace) = next.pop() {
+            let levels: Vec<&str> = namespace.iter().map(String::as_str).collect();
+            let content = self.list(&levels).await?;
+            for child in content.namespaces.into_iter().rev() {
+                let mut path = namespace.clone();
+                path.push(child);
+                next.push(path);
+            }
+            if !namespace.is_empty() {
+                found.push(namespace);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether there is a table of this name.
+    pub async fn table_exists(&self, namespace: &[&str], table: &str) -> Result<bool> {
+        match name_is_folder(table) && namespace.iter().all(|n| name_is_folder(n)) {
+            true => self.is_table(&self.location(namespace, table)).await,
+            false => Ok(false),
+        }
+    }
+
+    /// Loads the table at its newest version; `None` if there is none of this name.
+    pub async fn load_table(&self, namespace: &[&str], table: &str) -> Result<Option<Table>> {
+        if !self.table_exists(namespace, table).await? {
+            return Ok(None);
+        }
+        let location = self.location(namespace, table);
+        let opened = Table::open_with(&self.storage, &location, &self.options).await?;
+        let name = namespace.iter().chain([&table]).copied().collect::<Vec<_>>().join(".");
+        Ok(Some(opened.with_name(name)))
+    }
+
+    fn folder(&self, namespace: &[&str]) -> String {
+        let mut folder = self.warehouse.clone();
+        for level in namespace {
+            folder.push('/');
+            folder.push_str(level);
+        }
+        folder
+    }
+
+    fn location(&self, namespace: &[&str], table: &str) -> String {
+        format!("{}/{table}", self.folder(namespace))
+    }
+
+    async fn is_table(&self, location: &str) -> Result<bool> {
+        let files = self.storage.list(&format!("{location}/metadata")).await?.files;
+        Ok(files.iter().any(|f| f.ends_with(".metadata.json") || f.ends_with(".metadata.json.gz")))
+    }
+}
+
+/// Whether a name is that of one folder, and does not lead out of the warehouse.
+fn name_is_folder(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains('/')
+}
