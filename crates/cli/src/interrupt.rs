@@ -1,6 +1,8 @@
 //! Ctrl-C: it ends the statement that runs, never the shell.
 
+use std::io;
 use std::process;
+use std::thread;
 
 use tokio::sync::watch;
 
@@ -17,18 +19,30 @@ pub enum Second {
 pub struct Interrupts(watch::Receiver<u64>);
 
 impl Interrupts {
-    /// Takes over Ctrl-C from now on. Must run inside the runtime.
-    pub fn listen(second: Second) -> Self {
+    /// Takes over Ctrl-C from now on.
+    ///
+    /// The signal is waited for on a thread of its own: workers that are all busy computing look for events only now and
+    /// then, which may take many seconds.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn listen(second: Second) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()?;
         let (count, receiver) = watch::channel(0);
-        tokio::spawn(async move {
+        let listening = async move {
             while tokio::signal::ctrl_c().await.is_ok() {
                 count.send_modify(|n| *n += 1);
                 if second == Second::Exit && *count.borrow() > 1 {
                     process::exit(130);
                 }
             }
-        });
-        Self(receiver)
+        };
+        thread::Builder::new()
+            .name("interrupts".to_owned())
+            .spawn(move || runtime.block_on(listening))?;
+        Ok(Self(receiver))
     }
 
     /// How many there were.

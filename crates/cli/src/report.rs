@@ -86,7 +86,14 @@ pub fn report(
 fn one(error: &DataFusionError, statement: &Statement, number: usize, origin: &Origin) -> String {
     let (message, parsed) = headline(error);
     let diagnostic = error.diagnostic();
-    let place = parsed.or_else(|| diagnostic.and_then(|d| d.span).map(Place::from));
+    let end = || {
+        message
+            .ends_with("found: EOF")
+            .then(|| end(&statement.text))
+    };
+    let place = parsed
+        .or_else(|| diagnostic.and_then(|d| d.span).map(Place::from))
+        .or_else(end);
     let mut out = format!("error: {message}");
     if place.is_some() || *origin != Origin::Shell {
         out.push_str(&pointer(statement, place, number, origin));
@@ -111,7 +118,23 @@ fn headline(error: &DataFusionError) -> (String, Option<Place>) {
             }
         },
         DataFusionError::External(inner) => (chain(inner.as_ref()), None),
-        other => (other.strip_backtrace(), None),
+        // Their prefix says more than the message alone.
+        DataFusionError::Internal(_)
+        | DataFusionError::NotImplemented(_)
+        | DataFusionError::ResourcesExhausted(_)
+        | DataFusionError::Context(..) => (error.strip_backtrace(), None),
+        other => (other.message().into_owned(), None),
+    }
+}
+
+/// The place after the last character of `text`.
+fn end(text: &str) -> Place {
+    let line = text.lines().count().max(1) as u64;
+    let column = text.lines().last().map_or(0, |l| l.chars().count()) as u64 + 1;
+    Place {
+        line,
+        column,
+        end: None,
     }
 }
 
@@ -151,7 +174,11 @@ fn remarks(diagnostic: &Diagnostic, message: &str) -> Vec<String> {
     let helps = diagnostic.helps.iter().map(|h| ("help", &h.message));
     notes
         .chain(helps)
-        .filter(|(_, text)| !message.contains(text.as_str()))
+        .filter(|(_, text)| {
+            // "possible column t.name", say, if the message proposes it already.
+            let subject = text.split_whitespace().next_back().unwrap_or(text);
+            !message.contains(subject.trim_matches('\''))
+        })
         .map(|(kind, text)| format!("{kind}: {text}"))
         .collect()
 }

@@ -67,7 +67,7 @@ fn start(args: &Args, runtime: &Runtime) -> Result<(), Failure> {
         Second::Exit
     };
     let runner = Runner {
-        interrupts: runtime.block_on(async { Interrupts::listen(second) }),
+        interrupts: Interrupts::listen(second)?,
         session: Arc::new(session),
         runtime,
     };
@@ -208,36 +208,44 @@ impl Runner<'_> {
             parts,
         )));
         let mut interrupted = std::pin::pin!(self.interrupts.after(seen));
+        let mut schema = None;
         let mut out = Some(out);
         let mut sink = None;
+        // Nothing is written before the first rows are there, so that a statement that fails at once leaves no header.
+        let mut open = |schema: &SchemaRef| match out.take() {
+            Some(out) => format.sink(schema, statement.is_explain(), out).map(Some),
+            None => Ok(None),
+        };
         loop {
             let part = tokio::select! {
                 biased;
                 () = &mut interrupted => return Err(StatementError::Interrupted),
                 part = received.recv() => part,
             };
-            match (part, &mut sink) {
-                (Some(Part::Schema(schema)), _) => {
-                    if let (false, Some(out)) = (schema.fields().is_empty(), out.take()) {
-                        sink = Some(format.sink(&schema, statement.is_explain(), out)?);
-                    }
+            match part {
+                Some(Part::Schema(columns)) => {
+                    schema = Some(columns).filter(|s| !s.fields().is_empty());
                 }
-                (Some(Part::Batch(batch)), Some(sink)) => {
-                    if sink.write(&batch)?.is_break() {
+                Some(Part::Batch(batch)) => {
+                    if let (None, Some(schema)) = (&sink, &schema) {
+                        sink = open(schema)?;
+                    }
+                    if let Some(sink) = &mut sink
+                        && sink.write(&batch)?.is_break()
+                    {
                         return Ok(Some(sink.finish()?));
                     }
                 }
-                (Some(Part::Batch(_)), None) => {}
-                (None, _) => break,
+                None => break,
             }
         }
         (&mut task.0)
             .await
             .map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))??;
-        Ok(match sink {
-            Some(mut sink) => Some(sink.finish()?),
-            None => None,
-        })
+        if let (None, Some(schema)) = (&sink, &schema) {
+            sink = open(schema)?;
+        }
+        sink.map(|mut sink| sink.finish()).transpose()
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
@@ -80,7 +81,8 @@ impl Sink for Delimited<'_> {
 
 /// A column of a batch, ready to give values as text.
 enum Column<'a> {
-    Plain(&'a dyn Array, Box<ArrayFormatter<'a>>),
+    /// The nulls are the logical ones: those of a dictionary are in its values.
+    Plain(Option<NullBuffer>, Box<ArrayFormatter<'a>>),
     Nested(NullableEncoder<'a>),
 }
 
@@ -96,7 +98,7 @@ impl<'a> Column<'a> {
         // A value that cannot be shown is an error here: in a table it is a cell saying so, in data it would be a lie.
         let format = FormatOptions::new().with_display_error(false);
         Ok(Self::Plain(
-            array,
+            array.logical_nulls(),
             Box::new(ArrayFormatter::try_new(array, &format)?),
         ))
     }
@@ -109,7 +111,7 @@ impl<'a> Column<'a> {
         bytes: &mut Vec<u8>,
     ) -> Result<bool, ArrowError> {
         match self {
-            Self::Plain(array, _) if array.is_null(row) => Ok(false),
+            Self::Plain(Some(nulls), _) if nulls.is_null(row) => Ok(false),
             Self::Plain(_, formatter) => {
                 formatter.value(row).write(text)?;
                 Ok(true)

@@ -1,4 +1,5 @@
-//! `json` and `ndjson`. Nulls are written, so that every object has every key.
+//! `json` and `ndjson`. Nulls are written, so that every object has every key. JSON has no NaN and no infinities: they
+//! become null.
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -26,9 +26,9 @@ pub enum Format {
     Csv,
     /// As csv, separated by tabs
     Tsv,
-    /// One array of objects
+    /// One array of objects; NaN and infinities are null
     Json,
-    /// One object a line
+    /// One object a line; NaN and infinities are null
     Ndjson,
     /// An Arrow IPC stream, exact
     Arrow,

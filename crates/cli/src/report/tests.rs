@@ -34,8 +34,7 @@ fn the_place_counts_from_the_beginning_of_the_script() {
             1,
             &Origin::Shell
         ),
-        "error: no\n --> line 10, column 3\n   |\n10 |   ) t\n   |   ^"
-            .replace("\n --> ", "\n  --> ")
+        "error: no\n  --> line 10, column 3\n   |\n10 |   ) t\n   |   ^"
     );
 }
 
@@ -44,11 +43,21 @@ fn without_a_place_the_statement_is_named() {
     let error = DataFusionError::Execution("it broke".to_owned());
     assert_eq!(
         report(&error, &statement("SELECT 1", 4, 2), 3, &Origin::Command),
-        "error: Execution error: it broke\n --> -c:4:2 (statement 3)"
+        "error: it broke\n --> -c:4:2 (statement 3)"
     );
     assert_eq!(
         report(&error, &statement("SELECT 1", 4, 2), 3, &Origin::Shell),
-        "error: Execution error: it broke"
+        "error: it broke"
+    );
+}
+
+#[test]
+fn the_end_of_the_text_is_a_place() {
+    let error = parse_error("Expected: an expression, found: EOF");
+    assert_eq!(
+        report(&error, &statement("SELECT\n1 +", 2, 5), 1, &Origin::Command),
+        "error: Expected: an expression, found: EOF\n \
+          --> -c:3:4 (statement 1)\n  |\n3 | 1 +\n  |    ^"
     );
 }
 

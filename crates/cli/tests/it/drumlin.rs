@@ -6,7 +6,10 @@ use std::process::{Command, Output, Stdio};
 /// `drumlin` with `args`, without a terminal, in an environment of its own.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drumlin"));
-    command.args(args).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
+    command
+        .args(args)
+        .stdin(Stdio::null())
+        .env_remove("RUST_BACKTRACE");
     command
 }
 
@@ -44,7 +47,12 @@ pub fn run_with_input(args: &[&str], input: &str) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     child.wait_with_output().unwrap().into()
 }
 

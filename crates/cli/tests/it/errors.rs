@@ -13,30 +13,48 @@ fn failing(sql: &str) -> Run {
 #[test]
 fn parse_errors_mark_the_place() {
     assert_eq!(
-        failing("SELECT *\n  FROM WHERE x").err,
-        "error: Expected: identifier, found: WHERE\n \
-          --> -c:2:8 (statement 1)\n  |\n2 |   FROM WHERE x\n  |        ^^^^^\n"
+        failing("SELECT *\n  FROM t GROUP x").err,
+        "error: Expected: end of statement, found: GROUP\n \
+          --> -c:2:10 (statement 1)\n  |\n2 |   FROM t GROUP x\n  |          ^^^^^\n"
     );
     let unterminated = failing("SELECT 'abc").err;
-    assert!(unterminated.contains("Unterminated string literal\n --> -c:1:8 (statement 1)"), "{unterminated}");
+    assert!(
+        unterminated.contains("Unterminated string literal\n --> -c:1:8 (statement 1)"),
+        "{unterminated}"
+    );
     // The end of the text is a place too.
     let unfinished = failing("SELECT 1 +").err;
-    assert!(unfinished.contains("found: EOF\n --> -c:1:1"), "{unfinished}");
+    assert!(
+        unfinished.contains("found: EOF\n --> -c:1:11 (statement 1)"),
+        "{unfinished}"
+    );
 }
 
 #[test]
 fn planning_errors_mark_the_place() {
     let column = failing("SELECT\n  nam FROM (VALUES (1)) AS t(name)").err;
-    assert!(column.contains("--> -c:2:3 (statement 1)\n  |\n2 |   nam FROM"), "{column}");
+    assert!(
+        column.contains("--> -c:2:3 (statement 1)\n  |\n2 |   nam FROM"),
+        "{column}"
+    );
     assert!(column.contains("\n  |   ^^^\n"), "{column}");
     assert!(column.contains("t.name"), "{column}");
     let table = failing("SELECT * FROM nowhere").err;
-    assert!(table.contains("nowhere") && table.contains("^^^^^^^"), "{table}");
+    assert!(
+        table.contains("nowhere") && table.contains("^^^^^^^"),
+        "{table}"
+    );
 }
 
 #[test]
 fn running_errors_name_the_statement() {
-    let run = run(&["-q", "--format", "csv", "-c", "SELECT 1 AS n;\nSELECT 1 / 0; SELECT 2"]);
+    let run = run(&[
+        "-q",
+        "--format",
+        "csv",
+        "-c",
+        "SELECT 1 AS n;\nSELECT 1 / 0; SELECT 2",
+    ]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), "n\n1\n"));
     assert!(run.err.contains("Divide by zero"), "{run:?}");
     assert!(run.err.contains("--> -c:2:1 (statement 2)"), "{run:?}");
@@ -50,7 +68,10 @@ fn files_are_named_with_line_and_column() {
     let name = path.to_str().unwrap();
     let run = run(&["-q", "-f", name]);
     assert_eq!(run.code, Some(1));
-    assert!(run.err.contains(&format!("--> {name}:4:19 (statement 3)")), "{run:?}");
+    assert!(
+        run.err.contains(&format!("--> {name}:4:19 (statement 3)")),
+        "{run:?}"
+    );
 }
 
 #[test]

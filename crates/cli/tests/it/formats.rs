@@ -34,8 +34,11 @@ fn delimited() {
     assert_eq!(data("csv", ROWS), "n,s\n1,\"a,b\"\n2,\n3,\"\"\n");
     assert_eq!(data("tsv", ROWS), "n\ts\n1\ta,b\n2\t\n3\t\"\"\n");
     assert_eq!(
-        data("csv", "SELECT [1, 2] AS l, named_struct('a', 1, 'b', NULL) AS s, x'00ff' AS h"),
-        "l,s,h\n\"[1,2]\",\"{\"\"a\"\":1,\"\"b\"\":null}\",00ff\n"
+        data(
+            "csv",
+            "SELECT [1, 2] AS l, named_struct('a', 1, 'b', NULL) AS s, x'00ff' AS h, NULL AS z"
+        ),
+        "l,s,h,z\n\"[1,2]\",\"{\"\"a\"\":1,\"\"b\"\":null}\",00ff,\n"
     );
 }
 
@@ -56,7 +59,9 @@ fn json() {
 fn arrow_is_exact_and_one_stream_a_result() {
     let sql = "SELECT CAST('1.10' AS DECIMAL(10, 2)) AS d, NULL AS n; SET datafusion.execution.batch_size = 100; \
                SELECT value FROM generate_series(1, 1000)";
-    let output = command(&["-q", "--format", "arrow", "-c", sql]).output().unwrap();
+    let output = command(&["-q", "--format", "arrow", "-c", sql])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{output:?}");
     let mut bytes = output.stdout.as_slice();
 
@@ -64,9 +69,17 @@ fn arrow_is_exact_and_one_stream_a_result() {
         .unwrap()
         .collect::<Result<_, _>>()
         .unwrap();
-    let [batch] = first.as_slice() else { panic!("{first:?}") };
-    assert_eq!(batch.schema().field(0).data_type(), &DataType::Decimal128(10, 2));
-    assert_eq!(batch.column(0).as_primitive::<Decimal128Type>().value(0), 110);
+    let [batch] = first.as_slice() else {
+        panic!("{first:?}")
+    };
+    assert_eq!(
+        batch.schema().field(0).data_type(),
+        &DataType::Decimal128(10, 2)
+    );
+    assert_eq!(
+        batch.column(0).as_primitive::<Decimal128Type>().value(0),
+        110
+    );
     assert_eq!(batch.schema().field(1).data_type(), &DataType::Null);
 
     let second: Vec<RecordBatch> = StreamReader::try_new(&mut bytes, None)
@@ -94,14 +107,27 @@ fn beside_data_the_footer_goes_to_standard_error() {
 
 #[test]
 fn one_name_twice_is_no_json() {
-    let run = run(&["--format", "json", "-c", "SELECT * FROM (VALUES (1)) AS a(n), (VALUES (2)) AS b(n)"]);
+    let run = run(&[
+        "--format",
+        "json",
+        "-c",
+        "SELECT * FROM (VALUES (1)) AS a(n), (VALUES (2)) AS b(n)",
+    ]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
-    assert!(run.err.contains("cannot write this result as json: two columns are named \"n\""), "{run:?}");
+    assert!(
+        run.err
+            .contains("cannot write this result as json: two columns are named \"n\""),
+        "{run:?}"
+    );
 }
 
 #[test]
 fn table_shows_the_first_rows_of_many_and_says_so_even_if_quiet() {
-    let run = run(&["-q", "-c", "SELECT * FROM generate_series(1, 1000000000000)"]);
+    let run = run(&[
+        "-q",
+        "-c",
+        "SELECT * FROM generate_series(1, 1000000000000)",
+    ]);
     assert_eq!(run.code, Some(0));
     assert_eq!(run.out.lines().count(), 10_000 + 4);
     assert!(run.err.contains("--format csv"), "{}", run.err);
@@ -109,7 +135,10 @@ fn table_shows_the_first_rows_of_many_and_says_so_even_if_quiet() {
 
 #[test]
 fn plans_are_lines_in_a_table_and_rows_elsewhere() {
-    let out = data("table", "EXPLAIN SELECT value + 1 FROM generate_series(1, 3) WHERE value > 1");
+    let out = data(
+        "table",
+        "EXPLAIN SELECT value + 1 FROM generate_series(1, 3) WHERE value > 1",
+    );
     assert!(out.starts_with("logical_plan\n  Projection: "), "{out}");
     assert!(out.contains("\nphysical_plan\n  ProjectionExec"), "{out}");
     assert!(!out.contains('|'), "{out}");
@@ -129,7 +158,16 @@ fn rows_are_streamed_and_a_gone_reader_ends_the_run_quietly() {
         assert!(!reader.fill_buf().unwrap().is_empty());
         drop(reader);
         let mut err = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-        assert_eq!((child.wait().unwrap().code(), err.as_str()), (Some(0), ""), "{format}");
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut err)
+            .unwrap();
+        assert_eq!(
+            (child.wait().unwrap().code(), err.as_str()),
+            (Some(0), ""),
+            "{format}"
+        );
     }
 }

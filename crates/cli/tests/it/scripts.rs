@@ -12,7 +12,15 @@ fn statements_share_a_session_and_run_in_order() {
 
 #[test]
 fn arguments_may_be_repeated() {
-    let run = run(&["-q", "--format", "csv", "-c", "CREATE VIEW v AS SELECT 7 AS n", "-c", "SELECT * FROM v"]);
+    let run = run(&[
+        "-q",
+        "--format",
+        "csv",
+        "-c",
+        "CREATE VIEW v AS SELECT 7 AS n",
+        "-c",
+        "SELECT * FROM v",
+    ]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "n\n7\n"), "{run:?}");
 }
 
@@ -22,8 +30,15 @@ fn files_and_standard_input() {
     let path = folder.path().join("a.sql");
     fs::write(&path, "\u{feff}SELECT 1 AS n;\r\n").unwrap();
     let path = path.to_str().unwrap();
-    let run = run_with_input(&["-q", "--format", "csv", "-f", path, "-f", "-"], "SELECT 2 AS m");
-    assert_eq!((run.code, run.out.as_str()), (Some(0), "n\n1\nm\n2\n"), "{run:?}");
+    let run = run_with_input(
+        &["-q", "--format", "csv", "-f", path, "-f", "-"],
+        "SELECT 2 AS m",
+    );
+    assert_eq!(
+        (run.code, run.out.as_str()),
+        (Some(0), "n\n1\nm\n2\n"),
+        "{run:?}"
+    );
     let run = run_with_input(&["-q", "--format", "csv"], "SELECT 3 AS n;");
     assert_eq!((run.code, run.out.as_str()), (Some(0), "n\n3\n"), "{run:?}");
 }
