@@ -123,9 +123,9 @@ mod tests {
             (r"\q now", "no argument"),
             (r"\i", "file"),
         ] {
-            let Some(Err(message)) = Command::parse(line) else {
-                panic!("{line} was accepted");
-            };
+            let message = Command::parse(line)
+                .and_then(Result::err)
+                .unwrap_or_default();
             assert!(message.contains(part), "{line}: {message}");
         }
     }

@@ -1,4 +1,7 @@
 //! The line editor: multi-line statements, history, Tab.
+//!
+//! rustyline is built with `signal-hook`, because without it, it takes SIGINT for itself as long as an editor exists, and
+//! Ctrl-C would not reach the statement that runs.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
