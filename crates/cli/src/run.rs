@@ -165,14 +165,16 @@ impl Runner<'_> {
             .rows(statement, settings.format, seen, &mut out)
             .await?;
         let elapsed = settings.timing.then(|| started.elapsed());
-        let footer = match written {
-            Some(written) => written.footer(elapsed),
-            None => Some(match elapsed {
+        let footer = match (written, settings.counts) {
+            (Some(written), true) => written.footer(elapsed),
+            (Some(_), false) => Written::Plan.footer(elapsed),
+            (None, true) => Some(match elapsed {
                 Some(elapsed) => format!("OK ({})", seconds(elapsed)),
                 None => "OK".to_owned(),
             }),
+            (None, false) => elapsed.map(|elapsed| format!("({})", seconds(elapsed))),
         };
-        if let Some(footer) = footer.filter(|_| settings.counts) {
+        if let Some(footer) = footer {
             // Beside data the footer would be data.
             if settings.format == Format::Table {
                 writeln!(out, "{footer}")?;
