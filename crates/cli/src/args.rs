@@ -15,12 +15,7 @@ use crate::output::Format;
 #[command(name = "drumlin", version, max_term_width = 100)]
 pub struct Args {
     /// Run these statements, separated by `;`, and exit (may be repeated)
-    #[arg(
-        short = 'c',
-        long = "command",
-        value_name = "SQL",
-        conflicts_with = "files"
-    )]
+    #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "files")]
     pub commands: Vec<String>,
 
     /// Run the statements of this file and exit; `-` is standard input (may be repeated)

@@ -66,12 +66,7 @@ impl From<Span> for Place {
 ///   |        ^^^
 ///   = note: possible column t.name
 /// ```
-pub fn report(
-    error: &DataFusionError,
-    statement: &Statement,
-    number: usize,
-    origin: &Origin,
-) -> String {
+pub fn report(error: &DataFusionError, statement: &Statement, number: usize, origin: &Origin) -> String {
     // One statement may have several errors; each is told.
     let mut out = String::new();
     for error in error.iter() {
@@ -86,11 +81,7 @@ pub fn report(
 fn one(error: &DataFusionError, statement: &Statement, number: usize, origin: &Origin) -> String {
     let (message, parsed) = headline(error);
     let diagnostic = error.diagnostic();
-    let end = || {
-        message
-            .ends_with("found: EOF")
-            .then(|| end(&statement.text))
-    };
+    let end = || message.ends_with("found: EOF").then(|| end(&statement.text));
     let place = parsed
         .or_else(|| diagnostic.and_then(|d| d.span).map(Place::from))
         .or_else(end);
@@ -110,12 +101,8 @@ fn headline(error: &DataFusionError) -> (String, Option<Place>) {
         DataFusionError::Diagnostic(_, inner) => headline(inner),
         DataFusionError::Shared(inner) => headline(inner),
         DataFusionError::SQL(parser, _) => match parser.as_ref() {
-            ParserError::ParserError(text) | ParserError::TokenizerError(text) => {
-                without_place(text)
-            }
-            ParserError::RecursionLimitExceeded => {
-                ("the statement is nested too deeply".into(), None)
-            }
+            ParserError::ParserError(text) | ParserError::TokenizerError(text) => without_place(text),
+            ParserError::RecursionLimitExceeded => ("the statement is nested too deeply".into(), None),
         },
         DataFusionError::External(inner) => (chain(inner.as_ref()), None),
         // Their prefix says more than the message alone.
@@ -194,11 +181,7 @@ fn pointer(statement: &Statement, place: Option<Place>, number: usize, origin: &
         let Statement { line, column, .. } = statement;
         return format!("\n --> {origin}:{line}:{column} (statement {number})");
     };
-    let before_first_line = if place.line == 1 {
-        statement.column - 1
-    } else {
-        0
-    };
+    let before_first_line = if place.line == 1 { statement.column - 1 } else { 0 };
     let line = statement.line + place.line - 1;
     let column = place.column + before_first_line;
     let margin = " ".repeat(line.to_string().len());

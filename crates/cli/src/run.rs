@@ -25,10 +25,7 @@ use crate::statement::Statement;
 
 /// Does what the arguments ask and says how it ended.
 pub fn main(args: Args) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return tell(&Failure::Output(error)),
     };
@@ -50,8 +47,7 @@ fn tell(failure: &Failure) -> ExitCode {
 }
 
 fn start(args: &Args, runtime: &Runtime) -> Result<(), Failure> {
-    let interactive =
-        args.commands.is_empty() && args.files.is_empty() && io::stdin().is_terminal();
+    let interactive = args.commands.is_empty() && args.files.is_empty() && io::stdin().is_terminal();
     let session = runtime
         .block_on(Session::open(&args.warehouse))
         .map_err(|error| {
@@ -61,11 +57,7 @@ fn start(args: &Args, runtime: &Runtime) -> Result<(), Failure> {
                 error.strip_backtrace()
             ))
         })?;
-    let second = if interactive {
-        Second::Ignore
-    } else {
-        Second::Exit
-    };
+    let second = if interactive { Second::Ignore } else { Second::Exit };
     let runner = Runner {
         interrupts: Interrupts::listen(second)?,
         session: Arc::new(session),
@@ -161,9 +153,7 @@ impl Runner<'_> {
     ) -> Result<(), StatementError> {
         let started = Instant::now();
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let written = self
-            .rows(statement, settings.format, seen, &mut out)
-            .await?;
+        let written = self.rows(statement, settings.format, seen, &mut out).await?;
         let elapsed = settings.timing.then(|| started.elapsed());
         let footer = match (written, settings.counts) {
             (Some(written), true) => written.footer(elapsed),
@@ -204,11 +194,7 @@ impl Runner<'_> {
         // Planning and running happen in a task of their own, so that Ctrl-C is heard whatever they do.
         let (parts, mut received) = mpsc::channel(2);
         let session = Arc::clone(&self.session);
-        let mut task = Task(tokio::spawn(produce(
-            session,
-            statement.text.clone(),
-            parts,
-        )));
+        let mut task = Task(tokio::spawn(produce(session, statement.text.clone(), parts)));
         let mut interrupted = std::pin::pin!(self.interrupts.after(seen));
         let mut schema = None;
         let mut out = Some(out);

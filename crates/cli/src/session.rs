@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
+use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use drumlin_datafusion::sql::IcebergStateBuilderExt;
 
 use crate::statement::{self, Statement};
 
@@ -37,17 +39,22 @@ impl Session {
             .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA);
         // Errors show the place they are about.
         config.options_mut().sql_parser.collect_spans = true;
+        let state = SessionStateBuilder::new()
+            .with_default_features()
+            .with_config(config)
+            .with_iceberg()
+            .build();
         Ok(Self {
-            ctx: SessionContext::new_with_config(config),
+            ctx: SessionContext::new_with_state(state),
         })
     }
 
-    /// Plans one statement. Statements without rows (DDL, `SET`) run here already.
+    /// Plans one statement, time travel included. Statements without rows (DDL, `SET`) run here already.
     ///
     /// # Errors
     /// Whatever parsing or planning finds wrong, with spans in `text` where they are known.
     pub async fn sql(&self, text: &str) -> Result<DataFrame> {
-        self.ctx.sql(text).await
+        drumlin_datafusion::sql::sql(&self.ctx, text).await
     }
 
     /// The statements of `text`.

@@ -23,9 +23,7 @@ impl Statement {
     /// Whether this is an `EXPLAIN`, whose result is a plan rather than rows.
     pub fn is_explain(&self) -> bool {
         let (tokens, _) = tokenize(&self.text);
-        let first = tokens
-            .iter()
-            .find(|t| !matches!(t.token, Token::Whitespace(_)));
+        let first = tokens.iter().find(|t| !matches!(t.token, Token::Whitespace(_)));
         matches!(first.map(|t| &t.token), Some(Token::Word(w)) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case("explain"))
     }
 }
@@ -65,20 +63,15 @@ pub fn is_complete(text: &str) -> bool {
 pub fn ends_in_literal(text: &str) -> bool {
     let (tokens, error) = tokenize(text);
     match (error, tokens.last().map(|t| &t.token)) {
-        (Some(error), _) => {
-            is_unterminated(&error) && !error.message.starts_with("Expected close delimiter")
-        }
-        (None, Some(Token::Whitespace(Whitespace::SingleLineComment { .. }))) => {
-            !text.ends_with('\n')
-        }
+        (Some(error), _) => is_unterminated(&error) && !error.message.starts_with("Expected close delimiter"),
+        (None, Some(Token::Whitespace(Whitespace::SingleLineComment { .. }))) => !text.ends_with('\n'),
         (None, _) => false,
     }
 }
 
 fn tokenize(text: &str) -> (Vec<TokenWithSpan>, Option<TokenizerError>) {
     let mut tokens = Vec::new();
-    let result =
-        Tokenizer::new(&GenericDialect {}, text).tokenize_with_location_into_buf(&mut tokens);
+    let result = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location_into_buf(&mut tokens);
     (tokens, result.err())
 }
 
@@ -93,9 +86,7 @@ fn statement(begin: &mut Cursor<'_>, end: usize) -> Option<Statement> {
     begin.skip_blanks();
     let text = begin.text.get(begin.offset..end)?.trim_end();
     let (tokens, error) = tokenize(text);
-    let blank = tokens
-        .iter()
-        .all(|t| matches!(t.token, Token::Whitespace(_)));
+    let blank = tokens.iter().all(|t| matches!(t.token, Token::Whitespace(_)));
     (!blank || error.is_some()).then(|| Statement {
         text: text.to_owned(),
         line: begin.line,

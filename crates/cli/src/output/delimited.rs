@@ -104,12 +104,7 @@ impl<'a> Column<'a> {
     }
 
     /// Appends the value of `row` to `text`; false if it is null.
-    fn push_value(
-        &mut self,
-        row: usize,
-        text: &mut String,
-        bytes: &mut Vec<u8>,
-    ) -> Result<bool, ArrowError> {
+    fn push_value(&mut self, row: usize, text: &mut String, bytes: &mut Vec<u8>) -> Result<bool, ArrowError> {
         match self {
             Self::Plain(Some(nulls), _) if nulls.is_null(row) => Ok(false),
             Self::Plain(_, formatter) => {

@@ -41,16 +41,10 @@ fn csv_keeps_null_and_empty_apart_and_quotes_what_needs_it() {
         Some("a\tb"),
     ]);
     let (text, rows) = written(Format::Csv, std::slice::from_ref(&batch));
-    assert_eq!(
-        text,
-        "\"a,b\"\n\n\"\"\n\"x,\"\"y\"\"\"\n\"two\nlines\"\na\tb\n"
-    );
+    assert_eq!(text, "\"a,b\"\n\n\"\"\n\"x,\"\"y\"\"\"\n\"two\nlines\"\na\tb\n");
     assert_eq!(rows, Written::All(5));
     let (text, _) = written(Format::Tsv, &[batch]);
-    assert_eq!(
-        text,
-        "a,b\n\n\"\"\n\"x,\"\"y\"\"\"\n\"two\nlines\"\n\"a\tb\"\n"
-    );
+    assert_eq!(text, "a,b\n\n\"\"\n\"x,\"\"y\"\"\"\n\"two\nlines\"\n\"a\tb\"\n");
 }
 
 #[test]
@@ -66,10 +60,7 @@ fn csv_writes_nested_values_as_json() {
 
 #[test]
 fn a_value_that_cannot_be_shown_is_an_error_in_data() {
-    let times = batch(vec![(
-        "t",
-        Arc::new(TimestampSecondArray::from(vec![i64::MAX])),
-    )]);
+    let times = batch(vec![("t", Arc::new(TimestampSecondArray::from(vec![i64::MAX])))]);
     let mut out = Vec::new();
     let mut sink = Format::Csv.sink(&times.schema(), false, &mut out).unwrap();
     assert!(sink.write(&times).is_err());
@@ -102,10 +93,7 @@ fn json_writes_every_key_and_refuses_one_twice() {
 #[test]
 fn tables_align_by_width_and_escape_control_characters() {
     let rows = batch(vec![
-        (
-            "n",
-            Arc::new(Int64Array::from(vec![Some(1), Some(-20), None])),
-        ),
+        ("n", Arc::new(Int64Array::from(vec![Some(1), Some(-20), None]))),
         (
             "s",
             Arc::new(StringArray::from(vec!["日本", "a\nbc", "\u{1b}[31m"])),
@@ -131,10 +119,7 @@ fn tables_align_by_width_and_escape_control_characters() {
 #[test]
 fn tables_stop_at_their_bound() {
     let batch = |rows: i64| batch(vec![("n", Arc::new(Int64Array::from_iter_values(0..rows)))]);
-    assert_eq!(
-        written(Format::Table, &[batch(10_000)]).1,
-        Written::All(10_000)
-    );
+    assert_eq!(written(Format::Table, &[batch(10_000)]).1, Written::All(10_000));
     let (text, rows) = written(Format::Table, &[batch(6_000), batch(6_000)]);
     assert_eq!(rows, Written::First(10_000));
     assert_eq!(text.lines().count(), 10_004);

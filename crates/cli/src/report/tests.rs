@@ -28,12 +28,7 @@ fn the_place_counts_from_the_beginning_of_the_script() {
     // The second line of a statement begins at the margin.
     let error = parse_error("no at Line: 2, Column: 3");
     assert_eq!(
-        report(
-            &error,
-            &statement("SELECT\n  ) t", 9, 12),
-            1,
-            &Origin::Shell
-        ),
+        report(&error, &statement("SELECT\n  ) t", 9, 12), 1, &Origin::Shell),
         "error: no\n  --> line 10, column 3\n   |\n10 |   ) t\n   |   ^"
     );
 }

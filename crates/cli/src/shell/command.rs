@@ -123,9 +123,7 @@ mod tests {
             (r"\q now", "no argument"),
             (r"\i", "file"),
         ] {
-            let message = Command::parse(line)
-                .and_then(Result::err)
-                .unwrap_or_default();
+            let message = Command::parse(line).and_then(Result::err).unwrap_or_default();
             assert!(message.contains(part), "{line}: {message}");
         }
     }
@@ -133,9 +131,7 @@ mod tests {
     #[test]
     fn every_command_offered_exists() {
         for name in NAMES {
-            let error = Command::parse(name)
-                .and_then(Result::err)
-                .unwrap_or_default();
+            let error = Command::parse(name).and_then(Result::err).unwrap_or_default();
             assert!(!error.contains("there is no command"), "{name}");
         }
     }

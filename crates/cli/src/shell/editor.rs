@@ -62,10 +62,7 @@ impl Editor {
     /// Ctrl-C, Ctrl-D on an empty line, or the terminal failing.
     pub fn read(&mut self, prompt: &str) -> Result<String, ReadlineError> {
         let text = self.inner.readline(prompt)?;
-        let added = self
-            .inner
-            .add_history_entry(text.trim_end())
-            .unwrap_or(false);
+        let added = self.inner.add_history_entry(text.trim_end()).unwrap_or(false);
         if let Some(path) = self.history.as_ref().filter(|_| added) {
             // A full or read-only disk must not end the shell.
             let _ = self.inner.append_history(path);
@@ -106,8 +103,7 @@ impl Completer for Statements {
             return FilenameCompleter::new().complete_path(line, position);
         }
         Ok(completion::complete(text, || {
-            self.names
-                .get_or_init(|| (self.tables)().unwrap_or_default())
+            self.names.get_or_init(|| (self.tables)().unwrap_or_default())
         }))
     }
 }

@@ -15,10 +15,9 @@ pub fn file() -> Option<PathBuf> {
 fn path_in(state: Option<std::ffi::OsString>, home: Option<std::ffi::OsString>) -> Option<PathBuf> {
     // The XDG specification: a relative path is invalid and ignored.
     let absolute = |path: std::ffi::OsString| Some(PathBuf::from(path)).filter(|p| p.is_absolute());
-    let state = state.and_then(absolute).or_else(|| {
-        home.and_then(absolute)
-            .map(|home| home.join(".local/state"))
-    })?;
+    let state = state
+        .and_then(absolute)
+        .or_else(|| home.and_then(absolute).map(|home| home.join(".local/state")))?;
     Some(state.join(Path::new("drumlin/history")))
 }
 
@@ -28,13 +27,9 @@ mod tests {
 
     #[test]
     fn state_home_comes_before_home() {
-        let path = |state: Option<&str>, home: Option<&str>| {
-            path_in(state.map(Into::into), home.map(Into::into))
-        };
-        assert_eq!(
-            path(Some("/s"), Some("/h")),
-            Some("/s/drumlin/history".into())
-        );
+        let path =
+            |state: Option<&str>, home: Option<&str>| path_in(state.map(Into::into), home.map(Into::into));
+        assert_eq!(path(Some("/s"), Some("/h")), Some("/s/drumlin/history".into()));
         assert_eq!(
             path(Some("relative"), Some("/h")),
             Some("/h/.local/state/drumlin/history".into())

@@ -66,9 +66,7 @@ pub fn run(runner: &Runner<'_>, mut settings: Settings, args: &Args) -> Result<(
         let outcome = match Command::parse(&text) {
             Some(Ok(command)) => execute(command, runner, &mut settings),
             Some(Err(message)) => Err(Failure::Usage(message)),
-            None => runner
-                .script(&text, &Origin::Shell, &settings)
-                .map(|()| Next::Go),
+            None => runner.script(&text, &Origin::Shell, &settings).map(|()| Next::Go),
         };
         editor.forget_names();
         match outcome {
@@ -80,11 +78,7 @@ pub fn run(runner: &Runner<'_>, mut settings: Settings, args: &Args) -> Result<(
     }
 }
 
-fn execute(
-    command: Command<'_>,
-    runner: &Runner<'_>,
-    settings: &mut Settings,
-) -> Result<Next, Failure> {
+fn execute(command: Command<'_>, runner: &Runner<'_>, settings: &mut Settings) -> Result<Next, Failure> {
     let mut out = io::stdout();
     match command {
         Command::Quit => return Ok(Next::Quit),
@@ -105,11 +99,7 @@ fn execute(
         }
         Command::Run(path) => {
             let path = Path::new(path);
-            runner.script(
-                &read_script(path)?,
-                &Origin::File(path.to_owned()),
-                settings,
-            )?;
+            runner.script(&read_script(path)?, &Origin::File(path.to_owned()), settings)?;
         }
     }
     Ok(Next::Go)

@@ -40,10 +40,7 @@ fn planning_errors_mark_the_place() {
     assert!(column.contains("\n  |   ^^^\n"), "{column}");
     assert!(column.contains("t.name"), "{column}");
     let table = failing("SELECT * FROM nowhere").err;
-    assert!(
-        table.contains("nowhere") && table.contains("^^^^^^^"),
-        "{table}"
-    );
+    assert!(table.contains("nowhere") && table.contains("^^^^^^^"), "{table}");
 }
 
 #[test]

@@ -59,9 +59,7 @@ fn json() {
 fn arrow_is_exact_and_one_stream_a_result() {
     let sql = "SELECT CAST('1.10' AS DECIMAL(10, 2)) AS d, NULL AS n; SET datafusion.execution.batch_size = 100; \
                SELECT value FROM generate_series(1, 1000)";
-    let output = command(&["-q", "--format", "arrow", "-c", sql])
-        .output()
-        .unwrap();
+    let output = command(&["-q", "--format", "arrow", "-c", sql]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let mut bytes = output.stdout.as_slice();
 
@@ -72,14 +70,8 @@ fn arrow_is_exact_and_one_stream_a_result() {
     let [batch] = first.as_slice() else {
         panic!("{first:?}")
     };
-    assert_eq!(
-        batch.schema().field(0).data_type(),
-        &DataType::Decimal128(10, 2)
-    );
-    assert_eq!(
-        batch.column(0).as_primitive::<Decimal128Type>().value(0),
-        110
-    );
+    assert_eq!(batch.schema().field(0).data_type(), &DataType::Decimal128(10, 2));
+    assert_eq!(batch.column(0).as_primitive::<Decimal128Type>().value(0), 110);
     assert_eq!(batch.schema().field(1).data_type(), &DataType::Null);
 
     let second: Vec<RecordBatch> = StreamReader::try_new(&mut bytes, None)
@@ -123,11 +115,7 @@ fn one_name_twice_is_no_json() {
 
 #[test]
 fn table_shows_the_first_rows_of_many_and_says_so_even_if_quiet() {
-    let run = run(&[
-        "-q",
-        "-c",
-        "SELECT * FROM generate_series(1, 1000000000000)",
-    ]);
+    let run = run(&["-q", "-c", "SELECT * FROM generate_series(1, 1000000000000)"]);
     assert_eq!(run.code, Some(0));
     assert_eq!(run.out.lines().count(), 10_000 + 4);
     assert!(run.err.contains("--format csv"), "{}", run.err);
@@ -158,12 +146,7 @@ fn rows_are_streamed_and_a_gone_reader_ends_the_run_quietly() {
         assert!(!reader.fill_buf().unwrap().is_empty());
         drop(reader);
         let mut err = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut err)
-            .unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         assert_eq!(
             (child.wait().unwrap().code(), err.as_str()),
             (Some(0), ""),

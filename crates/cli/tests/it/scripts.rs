@@ -6,7 +6,8 @@ use crate::drumlin::{data, run, run_with_input};
 
 #[test]
 fn statements_share_a_session_and_run_in_order() {
-    let sql = "CREATE TABLE t(n INT) AS VALUES (1), (2); -- two rows\nSELECT sum(n) AS s FROM t; SELECT ';' AS c;";
+    let sql =
+        "CREATE TABLE t(n INT) AS VALUES (1), (2); -- two rows\nSELECT sum(n) AS s FROM t; SELECT ';' AS c;";
     assert_eq!(data("csv", sql), "s\n3\nc\n;\n");
 }
 
@@ -30,15 +31,8 @@ fn files_and_standard_input() {
     let path = folder.path().join("a.sql");
     fs::write(&path, "\u{feff}SELECT 1 AS n;\r\n").unwrap();
     let path = path.to_str().unwrap();
-    let run = run_with_input(
-        &["-q", "--format", "csv", "-f", path, "-f", "-"],
-        "SELECT 2 AS m",
-    );
-    assert_eq!(
-        (run.code, run.out.as_str()),
-        (Some(0), "n\n1\nm\n2\n"),
-        "{run:?}"
-    );
+    let run = run_with_input(&["-q", "--format", "csv", "-f", path, "-f", "-"], "SELECT 2 AS m");
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "n\n1\nm\n2\n"), "{run:?}");
     let run = run_with_input(&["-q", "--format", "csv"], "SELECT 3 AS n;");
     assert_eq!((run.code, run.out.as_str()), (Some(0), "n\n3\n"), "{run:?}");
 }
