@@ -33,7 +33,26 @@ pub struct Args {
     #[arg(long, value_name = "URI", default_value = "./warehouse")]
     pub warehouse: String,
 
+    /// Read what is below URI from a local folder instead: `s3://bucket=./copy-of-bucket` (may be repeated)
+    #[arg(long = "mount", value_name = "URI=FOLDER", value_parser = pair)]
+    pub mounts: Vec<(String, String)>,
+
+    /// An option of the stores, such as s3.endpoint=http://localhost:9000; the rest comes from the environment (may be
+    /// repeated)
+    #[arg(short = 'o', long = "option", value_name = "NAME=VALUE", value_parser = pair)]
+    pub options: Vec<(String, String)>,
+
     /// Write results and errors only: no row counts, no times, no greeting
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `name=value`, cut at the first `=`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("expected two parts joined by `=`".to_owned()),
+    }
 }

@@ -48,15 +48,13 @@ fn tell(failure: &Failure) -> ExitCode {
 
 fn start(args: &Args, runtime: &Runtime) -> Result<(), Failure> {
     let interactive = args.commands.is_empty() && args.files.is_empty() && io::stdin().is_terminal();
-    let session = runtime
-        .block_on(Session::open(&args.warehouse))
-        .map_err(|error| {
-            Failure::Sql(format!(
-                "error: cannot open the warehouse {}: {}",
-                args.warehouse,
-                error.strip_backtrace()
-            ))
-        })?;
+    let session = runtime.block_on(Session::open(&args)).map_err(|error| {
+        Failure::Sql(format!(
+            "error: cannot open the warehouse {}: {}",
+            args.warehouse,
+            error.strip_backtrace()
+        ))
+    })?;
     let second = if interactive { Second::Ignore } else { Second::Exit };
     let runner = Runner {
         interrupts: Interrupts::listen(second)?,

@@ -1,13 +1,20 @@
 //! The SQL session a command line works in. Everything that depends on how tables are found is in this file.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::object_store::local::LocalFileSystem;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use drumlin_datafusion::sql::IcebergStateBuilderExt;
+use drumlin_catalog::ObjectStoreCatalog;
+use drumlin_datafusion::error::external;
+use drumlin_datafusion::{IcebergCatalogProvider, IcebergStateBuilderExt};
+use drumlin_table::storage::Storage;
 
+use crate::args::Args;
 use crate::statement::{self, Statement};
 
 /// The catalog that unqualified names belong to.
@@ -32,17 +39,29 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session over the tables of `warehouse`, a path or a URI.
-    pub async fn open(_warehouse: &str) -> Result<Self> {
+    /// A session over the tables of the warehouse that the arguments name.
+    pub async fn open(args: &Args) -> Result<Self> {
+        let storage = Storage::new(args.options.iter().cloned().collect());
+        for (uri, folder) in &args.mounts {
+            let store = LocalFileSystem::new_with_prefix(folder)?;
+            storage.register(uri, Arc::new(store)).map_err(external)?;
+        }
+        let catalog = ObjectStoreCatalog::new(storage.clone(), &args.warehouse);
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA);
         // Errors show the place they are about.
         config.options_mut().sql_parser.collect_spans = true;
+        let catalogs = Arc::new(MemoryCatalogProviderList::new());
+        catalogs.register_catalog(
+            DEFAULT_CATALOG.to_owned(),
+            Arc::new(IcebergCatalogProvider::new(catalog)),
+        );
         let state = SessionStateBuilder::new()
             .with_default_features()
             .with_config(config)
-            .with_iceberg()
+            .with_catalog_list(catalogs)
+            .with_iceberg_storage(storage)
             .build();
         Ok(Self {
             ctx: SessionContext::new_with_state(state),

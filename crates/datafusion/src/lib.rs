@@ -7,7 +7,10 @@ pub mod metadata_columns;
 pub mod projection;
 pub mod scalar;
 pub mod scan;
+pub mod session;
 pub mod sql;
 pub mod table_provider;
 
+pub use catalog::IcebergCatalogProvider;
+pub use sql::{IcebergContextExt, IcebergStateBuilderExt, sql};
 pub use table_provider::IcebergTableProvider;

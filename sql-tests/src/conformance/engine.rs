@@ -78,7 +78,7 @@ impl Engine {
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_default_features()
-            .with_iceberg()
+            .with_iceberg_storage(self.storage.clone())
             .build();
         Ok(SessionContext::new_with_state(state))
     }

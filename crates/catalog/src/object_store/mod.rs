@@ -121,7 +121,12 @@ impl ObjectStoreCatalog {
         }
         let location = self.location(namespace, table);
         let opened = Table::open_with(&self.storage, &location, &self.options).await?;
-        let name = namespace.iter().chain([&table]).copied().collect::<Vec<_>>().join(".");
+        let name = namespace
+            .iter()
+            .chain([&table])
+            .copied()
+            .collect::<Vec<_>>()
+            .join(".");
         Ok(Some(opened.with_name(name)))
     }
 
@@ -140,7 +145,9 @@ impl ObjectStoreCatalog {
 
     async fn is_table(&self, location: &str) -> Result<bool> {
         let files = self.storage.list(&format!("{location}/metadata")).await?.files;
-        Ok(files.iter().any(|f| f.ends_with(".metadata.json") || f.ends_with(".metadata.json.gz")))
+        Ok(files
+            .iter()
+            .any(|f| f.ends_with(".metadata.json") || f.ends_with(".metadata.json.gz")))
     }
 }
 

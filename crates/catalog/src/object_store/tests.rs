@@ -26,12 +26,24 @@ async fn folders_are_namespaces_and_tables() {
     let catalog = ObjectStoreCatalog::new(Storage::default(), format!("{}/", dir.path().display()));
     assert_eq!(catalog.list(&[]).await.unwrap().namespaces, ["empty", "sales"]);
     let sales = catalog.list(&["sales"]).await.unwrap();
-    assert_eq!((sales.tables, sales.namespaces), (vec!["orders".into()], vec!["eu".into(), "metadata".into()]));
+    assert_eq!(
+        (sales.tables, sales.namespaces),
+        (vec!["orders".into()], vec!["eu".into(), "metadata".into()])
+    );
     assert_eq!(
         catalog.list_all_namespaces().await.unwrap(),
-        [vec!["empty"], vec!["sales"], vec!["sales", "eu"], vec!["sales", "metadata"]]
+        [
+            vec!["empty"],
+            vec!["sales"],
+            vec!["sales", "eu"],
+            vec!["sales", "metadata"]
+        ]
     );
-    let loaded = catalog.load_table(&["sales", "eu"], "orders").await.unwrap().unwrap();
+    let loaded = catalog
+        .load_table(&["sales", "eu"], "orders")
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(loaded.name(), "sales.eu.orders");
 }
 
@@ -42,9 +54,21 @@ async fn what_is_not_there_is_none() {
     let inside = dir.path().join("warehouse");
     table(&inside, "ns/t");
     let catalog = ObjectStoreCatalog::new(Storage::default(), inside.display().to_string());
-    for (namespace, name) in [("ns", "u"), ("nowhere", "t"), ("..", "t"), ("ns", "../../outside/t"), ("ns", "")] {
-        assert!(catalog.load_table(&[namespace], name).await.unwrap().is_none(), "{namespace} {name}");
+    for (namespace, name) in [
+        ("ns", "u"),
+        ("nowhere", "t"),
+        ("..", "t"),
+        ("ns", "../../outside/t"),
+        ("ns", ""),
+    ] {
+        assert!(
+            catalog.load_table(&[namespace], name).await.unwrap().is_none(),
+            "{namespace} {name}"
+        );
     }
     assert!(catalog.load_table(&["ns"], "t").await.unwrap().is_some());
-    assert_eq!(catalog.list(&["nowhere"]).await.unwrap(), NamespaceContent::default());
+    assert_eq!(
+        catalog.list(&["nowhere"]).await.unwrap(),
+        NamespaceContent::default()
+    );
 }

@@ -7,7 +7,9 @@ use datafusion::common::{DataFusionError, Result};
 /// deadlock or a panic.
 pub fn wait_for<T: Send>(future: impl Future<Output = Result<T>> + Send) -> Result<T> {
     let run = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         runtime.block_on(future)
     };
     std::thread::scope(|scope| match scope.spawn(run).join() {

@@ -35,6 +35,9 @@ pub struct IcebergTableFactory {
 }
 
 impl IcebergTableFactory {
+    /// What stands behind `STORED AS`.
+    pub const FILE_TYPE: &str = "ICEBERG";
+
     /// A factory whose tables are read from this storage, unless their options name a store of their own.
     pub fn new(storage: Storage) -> Self {
         Self { storage }
@@ -54,7 +57,10 @@ struct Options {
 impl TableProviderFactory for IcebergTableFactory {
     async fn create(&self, _: &dyn Session, command: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
         if !command.schema.fields().is_empty() {
-            return plan_err!("{}: an Iceberg table has its own columns, leave them out", command.name);
+            return plan_err!(
+                "{}: an Iceberg table has its own columns, leave them out",
+                command.name
+            );
         }
         if !command.table_partition_cols.is_empty() || !command.order_exprs.is_empty() {
             return plan_err!(
@@ -71,7 +77,11 @@ impl TableProviderFactory for IcebergTableFactory {
             Storage::new(all)
         };
         let [location] = command.locations.as_slice() else {
-            return plan_err!("{}: expected one location, found {}", command.name, command.locations.len());
+            return plan_err!(
+                "{}: expected one location, found {}",
+                command.name,
+                command.locations.len()
+            );
         };
         let table = Table::open_with(&storage, location, &options.open)
             .await
@@ -92,7 +102,12 @@ impl Options {
         let mut options = Self::default();
         for (key, value) in &command.options {
             let name = key.strip_prefix(FORMAT_PREFIX).unwrap_or(key);
-            let wrong = |expected: &str| plan_err!("{}: option `{name}`: expected {expected}, found `{value}`", command.name);
+            let wrong = |expected: &str| {
+                plan_err!(
+                    "{}: option `{name}`: expected {expected}, found `{value}`",
+                    command.name
+                )
+            };
             let mut version = None;
             match name {
                 "snapshot_id" => match value.parse() {

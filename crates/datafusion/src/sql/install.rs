@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use datafusion::execution::SessionStateBuilder;
+use drumlin_table::storage::Storage;
 
 use super::guard::ReadOnlyGuard;
 use super::relation_planner::TimeTravelPlanner;
+use crate::catalog::IcebergTableFactory;
 
 /// Installs Drumlin's planners and rules in a session.
 ///
@@ -24,11 +26,28 @@ pub trait IcebergStateBuilderExt {
     /// With it, `SessionContext::sql` itself plans or refuses every time-travel clause that its dialect parses, and refuses
     /// to write to Iceberg tables. The dialect stays as it is: the full time-travel syntax is understood by
     /// [`sql`](super::sql) and [`iceberg_sql`](super::IcebergContextExt::iceberg_sql), in any dialect.
+    ///
+    /// `CREATE EXTERNAL TABLE … STORED AS ICEBERG` works as well. Files are found by the default options of stores and
+    /// the environment.
     fn with_iceberg(self) -> Self;
+
+    /// [`with_iceberg`](Self::with_iceberg) with files found through `storage`.
+    fn with_iceberg_storage(self, storage: Storage) -> Self;
 }
 
 impl IcebergStateBuilderExt for SessionStateBuilder {
-    fn with_iceberg(mut self) -> Self {
+    fn with_iceberg(self) -> Self {
+        self.with_iceberg_storage(Storage::default())
+    }
+
+    fn with_iceberg_storage(mut self, storage: Storage) -> Self {
+        self.config()
+            .get_or_insert_default()
+            .set_extension(Arc::new(storage.clone()));
+        self.table_factories().get_or_insert_default().insert(
+            IcebergTableFactory::FILE_TYPE.to_owned(),
+            Arc::new(IcebergTableFactory::new(storage)),
+        );
         self.relation_planners()
             .get_or_insert_default()
             .insert(0, Arc::new(TimeTravelPlanner));
