@@ -1,5 +1,7 @@
 //! The expected texts are what `conformance/canon.py` gives.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
