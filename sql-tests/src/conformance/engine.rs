@@ -10,10 +10,12 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use drumlin_catalog::ObjectStoreCatalog;
 use drumlin_datafusion::IcebergTableProvider;
+use drumlin_datafusion::catalog::{IcebergCatalogProvider, IcebergTableFactory};
 use drumlin_datafusion::sql::{IcebergContextExt, IcebergStateBuilderExt};
 use drumlin_table::storage::{Storage, StoreOptions};
-use drumlin_table::{Table, TableVersion};
+use drumlin_table::{OpenOptions, Table, TableVersion};
 use object_store::local::LocalFileSystem;
 
 use super::manifest::{Case, Manifest, Plan, Scan};
@@ -50,6 +52,8 @@ pub enum EngineError {
 #[derive(Debug, Clone)]
 pub struct Engine {
     storage: Storage,
+    /// The folder above the bucket, as a warehouse: its namespace `tables` holds the suite's tables.
+    warehouse: String,
 }
 
 impl Engine {
@@ -65,10 +69,14 @@ impl Engine {
         storage
             .register(BUCKET, Arc::new(store))
             .map_err(|error| open(error.into()))?;
-        Ok(Self { storage })
+        Ok(Self {
+            storage,
+            warehouse: manifest.root.display().to_string(),
+        })
     }
 
-    /// A fresh session that finds `s3://conformance/` and takes the full syntax.
+    /// A fresh session that finds `s3://conformance/` and takes the full syntax. The suite's tables are there as
+    /// `warehouse.tables.<name>` too.
     ///
     /// String literals compared with `timestamptz` columns carry their offset, so the time zone of the session is UTC.
     pub fn session(&self) -> Result<SessionContext, EngineError> {
@@ -78,9 +86,21 @@ impl Engine {
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_default_features()
-            .with_iceberg_storage(self.storage.clone())
+            .with_table_factory(
+                "ICEBERG".to_owned(),
+                Arc::new(IcebergTableFactory::new(self.storage.clone())),
+            )
+            .with_iceberg()
             .build();
-        Ok(SessionContext::new_with_state(state))
+        let context = SessionContext::new_with_state(state);
+        // The suite's tables were written under a catalog that is not here, and have no version hints.
+        let guess = OpenOptions {
+            guess_newest_metadata: true,
+        };
+        let warehouse =
+            ObjectStoreCatalog::new(self.storage.clone(), &self.warehouse).with_open_options(guess);
+        context.register_catalog("warehouse", Arc::new(IcebergCatalogProvider::new(warehouse)));
+        Ok(context)
     }
 
     /// Runs one SQL statement of the full syntax.

@@ -2,6 +2,8 @@
 //! answers as canonical text again; and queries run over the rows of the whole-table answers, which must give the
 //! answers of the queries. So a defect of the canonical text or of the SQL session shows here, apart from the engine.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::sync::Arc;
 
 use datafusion::arrow::array::{

@@ -41,20 +41,21 @@ pub(super) fn lists(
     path: &str,
 ) -> Result<Option<Vec<String>>, CanonicalError> {
     let path = format!("{path}.element");
-    let (elements, span): (&ArrayRef, Box<dyn Fn(usize) -> Range<usize>>) =
-        if let Some(lists) = array.as_list_opt::<i32>() {
-            let offsets = lists.value_offsets();
-            (lists.values(), Box::new(|row| span(offsets, row)))
-        } else if let Some(lists) = array.as_list_opt::<i64>() {
-            let offsets = lists.value_offsets();
-            (lists.values(), Box::new(|row| span(offsets, row)))
-        } else {
-            return Ok(None);
-        };
-    let elements = values(elements, element, &path)?;
-    Ok(Some(each(array, |row| {
-        format!("[{}]", elements[span(row)].join(","))
-    })))
+    if let Some(lists) = array.as_list_opt::<i32>() {
+        let elements = values(lists.values(), element, &path)?;
+        return Ok(Some(joined(array, lists.value_offsets(), &elements)));
+    }
+    if let Some(lists) = array.as_list_opt::<i64>() {
+        let elements = values(lists.values(), element, &path)?;
+        return Ok(Some(joined(array, lists.value_offsets(), &elements)));
+    }
+    Ok(None)
+}
+
+fn joined<T: Copy + TryInto<usize>>(lists: &ArrayRef, offsets: &[T], elements: &[String]) -> Vec<String> {
+    each(lists, |row| {
+        format!("[{}]", elements[span(offsets, row)].join(","))
+    })
 }
 
 /// Maps; the pairs of a map are sorted by the text of the key.
