@@ -89,6 +89,11 @@ pub fn from_scalar(scalar: &ScalarValue, of: &PrimitiveType) -> Option<Value> {
         P::Long => integer(scalar).map(Value::Long),
         P::Float => match scalar {
             S::Float32(Some(v)) => Some(Value::Float(*v)),
+            S::Float64(Some(v)) => {
+                #[expect(clippy::cast_possible_truncation, reason = "checked to lead back")]
+                let float = *v as f32;
+                (f64::from(float) == *v).then_some(Value::Float(float))
+            }
             _ => None,
         },
         P::Double => match scalar {

@@ -12,7 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use drumlin_catalog::ObjectStoreCatalog;
 use drumlin_datafusion::IcebergTableProvider;
-use drumlin_datafusion::catalog::{IcebergCatalogProvider, IcebergTableFactory};
+use drumlin_datafusion::catalog::IcebergCatalogProvider;
 use drumlin_datafusion::sql::{IcebergContextExt, IcebergStateBuilderExt};
 use drumlin_table::storage::{Storage, StoreOptions};
 use drumlin_table::{OpenOptions, Table, TableVersion};
@@ -86,11 +86,7 @@ impl Engine {
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_default_features()
-            .with_table_factory(
-                "ICEBERG".to_owned(),
-                Arc::new(IcebergTableFactory::new(self.storage.clone())),
-            )
-            .with_iceberg()
+            .with_iceberg_storage(self.storage.clone())
             .build();
         let context = SessionContext::new_with_state(state);
         // The suite's tables were written under a catalog that is not here, and have no version hints.

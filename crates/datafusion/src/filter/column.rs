@@ -71,6 +71,8 @@ fn scale_of(from: &PrimitiveType, to: &DataType) -> Option<Scale> {
     match (from, to) {
         (P::Int, DataType::Int32 | DataType::Int64)
         | (P::Long, DataType::Int64)
+        | (P::Float, DataType::Float32 | DataType::Float64)
+        | (P::Double, DataType::Float64)
         | (P::Date, DataType::Date32)
         | (P::String, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
         | (P::Binary, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => Some(Scale::Same),

@@ -86,6 +86,13 @@ fn casts_of_times_are_turned_on_the_literal() {
 }
 
 #[test]
+fn floats_under_a_cast_take_literals_that_are_floats() {
+    let f = || cast(col("f"), DataType::Float64);
+    assert_eq!(text(f().gt(lit(1.5))), "f > 1.5");
+    assert_eq!(text(f().gt(lit(0.1))), "true");
+}
+
+#[test]
 fn likes_are_prefixes() {
     assert_eq!(
         text(col("s").like(lit("ab%"))),

@@ -150,13 +150,11 @@ impl<'a> Bounds<'a> {
         self.all_at_or_above(literal) && self.all_at_or_below(literal)
     }
 
-    /// Whether no value starts with the prefix.
-    ///
-    /// An upper bound that is itself the start of the prefix decides nothing: some writers cut it without rounding up.
+    /// Whether no value starts with the prefix: values that do are at or above it.
     pub(super) fn none_starts_with(&self, prefix: &str) -> bool {
         let prefix = prefix.as_bytes();
         let above = matches!(self.lower, Some(Scalar::Bytes(b)) if b > prefix && !b.starts_with(prefix));
-        let below = matches!(self.upper, Some(Scalar::Bytes(b)) if b < prefix && !prefix.starts_with(b));
+        let below = matches!(self.upper, Some(Scalar::Bytes(b)) if b < prefix);
         *self.primitive == PrimitiveType::String && (above || below)
     }
 

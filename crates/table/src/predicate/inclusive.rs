@@ -5,7 +5,7 @@
 use drumlin_format::types::PrimitiveType;
 
 use super::comparison::Bounds;
-use super::{Comparison, Condition, FieldRef, Predicate, ValueSet, Verdict};
+use super::{Comparison, Condition, FieldRef, Predicate, ValueSet};
 
 /// The metrics of a data file, by field id. `None` is unknown. Bounds are in single-value form (§ Appendix D) of the
 /// type that the column had when the file was written.
@@ -30,15 +30,75 @@ impl Predicate {
         if metrics.record_count() == 0 {
             return false;
         }
-        let mut leaf = |field: &FieldRef, condition: &Condition| {
-            let column = FileColumn { metrics, field };
-            if may_hold(condition, &column, field.primitive()) {
-                Verdict::Maybe
-            } else {
-                Verdict::Never
+        self.may_keep(metrics, &[])
+    }
+
+    /// See [`might_match`](Self::might_match). Rows where one of the fields `not_nan` is NaN do not count: another
+    /// condition of the same AND rules them out.
+    fn may_keep<M: FileMetrics + ?Sized>(&self, metrics: &M, not_nan: &[&FieldRef]) -> bool {
+        match self {
+            Self::AlwaysTrue => true,
+            Self::AlwaysFalse => false,
+            Self::Or(inner) => inner.iter().any(|p| p.may_keep(metrics, not_nan)),
+            Self::And(inner) => {
+                let more = never_nan(inner);
+                if more.is_empty() {
+                    return inner.iter().all(|p| p.may_keep(metrics, not_nan));
+                }
+                let not_nan: Vec<&FieldRef> = not_nan.iter().copied().chain(more).collect();
+                inner.iter().all(|p| p.may_keep(metrics, &not_nan))
             }
-        };
-        self.verdict(&mut leaf) != Verdict::Never
+            Self::Leaf(field, condition) => {
+                let column = FileColumn {
+                    metrics,
+                    field,
+                    not_nan: not_nan.contains(&field),
+                };
+                may_hold(condition, &column, field.primitive())
+            }
+        }
+    }
+}
+
+/// The floating-point fields that are not NaN in any row that all of these keep. A NaN is above or below all numbers,
+/// depending on its sign; a range that is bounded on both sides holds neither.
+fn never_nan(all: &[Predicate]) -> Vec<&FieldRef> {
+    let mut fields = Vec::new();
+    for predicate in all {
+        if let Predicate::Leaf(field, _) = predicate
+            && field.primitive().is_floating()
+            && !fields.contains(&field)
+            && excludes_nan(all, field, rules_out_high_nan)
+            && excludes_nan(all, field, rules_out_low_nan)
+        {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+fn excludes_nan(all: &[Predicate], field: &FieldRef, by: fn(&Condition) -> bool) -> bool {
+    all.iter()
+        .any(|p| matches!(p, Predicate::Leaf(f, c) if f == field && by(c)))
+}
+
+/// Whether the condition is not TRUE for a NaN that is above all numbers.
+fn rules_out_high_nan(condition: &Condition) -> bool {
+    match condition {
+        Condition::Compare(Comparison::Lt | Comparison::Le | Comparison::Eq, v) => !v.is_nan(),
+        Condition::In(set) => !set.has_nan(),
+        Condition::NotNan => true,
+        _ => false,
+    }
+}
+
+/// Whether the condition is not TRUE for a NaN that is below all numbers.
+fn rules_out_low_nan(condition: &Condition) -> bool {
+    match condition {
+        Condition::Compare(Comparison::Gt | Comparison::Ge | Comparison::Eq, v) => !v.is_nan(),
+        Condition::In(set) => !set.has_nan(),
+        Condition::NotNan => true,
+        _ => false,
     }
 }
 
@@ -61,6 +121,8 @@ pub(super) trait ColumnFacts {
 pub(super) struct FileColumn<'a, M: ?Sized> {
     pub(super) metrics: &'a M,
     pub(super) field: &'a FieldRef,
+    /// Rows with a NaN do not count.
+    pub(super) not_nan: bool,
 }
 
 impl<M: FileMetrics + ?Sized> FileColumn<'_, M> {
@@ -78,27 +140,32 @@ impl<M: FileMetrics + ?Sized> ColumnFacts for FileColumn<'_, M> {
     }
 
     fn all_null(&self) -> bool {
-        self.of_all(self.metrics.null_value_count(self.field.field_id()))
-            .is_some_and(|(nulls, all)| nulls == all)
+        let nulls = self.metrics.null_value_count(self.field.field_id());
+        self.of_all(nulls).is_some_and(|(nulls, all)| nulls == all)
+            || (self.not_nan && self.all_null_or_nan())
     }
 
     fn no_nans(&self) -> bool {
-        !self.field.primitive().is_floating()
+        self.not_nan
+            || !self.field.primitive().is_floating()
             || self.metrics.nan_value_count(self.field.field_id()) == Some(0)
     }
 
     fn all_null_or_nan(&self) -> bool {
         let id = self.field.field_id();
         let nulls = self.metrics.null_value_count(id);
+        if self.of_all(nulls).is_some_and(|(nulls, all)| nulls == all) {
+            return true;
+        }
         if !self.field.primitive().is_floating() {
-            return self.all_null();
+            return false;
         }
         let nans = self.metrics.nan_value_count(id).filter(|n| *n >= 0);
         let sum = nulls
             .filter(|n| *n >= 0)
             .zip(nans)
             .and_then(|(a, b)| a.checked_add(b));
-        self.all_null() || self.of_all(sum).is_some_and(|(some, all)| some == all)
+        self.of_all(sum).is_some_and(|(some, all)| some == all)
     }
 
     fn lower_bound(&self) -> Option<&[u8]> {

@@ -20,7 +20,11 @@ impl Predicate {
             return true;
         }
         let mut leaf = |field: &FieldRef, condition: &Condition| {
-            let column = FileColumn { metrics, field };
+            let column = FileColumn {
+                metrics,
+                field,
+                not_nan: false,
+            };
             if !field.is_nested() && must_hold(condition, &column, field.primitive()) {
                 Verdict::Always
             } else {
