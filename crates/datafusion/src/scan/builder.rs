@@ -1,11 +1,12 @@
 //! From planned files to the scan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
-use datafusion::common::{Result, ScalarValue, Statistics, plan_err};
+use datafusion::common::{Result, ScalarValue, Statistics, not_impl_err, plan_err};
 use datafusion::config::TableParquetOptions;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
@@ -19,7 +20,7 @@ use datafusion_datasource::compute_all_files_statistics;
 use drumlin_format::manifest::FileFormat;
 use drumlin_format::partition::PartitionSpec;
 use drumlin_format::transform::Transform;
-use drumlin_format::types::StructType;
+use drumlin_format::types::{PrimitiveType, StructType, Type};
 use drumlin_table::Table;
 use drumlin_table::arrow::field_id;
 use drumlin_table::scan::{FileTask, PlanSummary, ScanPlan};
@@ -55,6 +56,7 @@ pub struct ScanBuilder<'a> {
 impl ScanBuilder<'_> {
     /// Builds the scan of the planned files.
     pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
+        self.refuse_variants()?;
         let needs_position = self
             .projection
             .iter()
@@ -74,7 +76,8 @@ impl ScanBuilder<'_> {
         let scanned = Arc::clone(table_schema.table_schema());
         let (groups, totals) = self.file_groups(&plan, &scanned)?;
         let parquet = self.parquet_source(table_schema, &plan.summary);
-        let source = IcebergSource::new(parquet, Arc::clone(self.columns), self.description(&plan.summary));
+        let source = IcebergSource::new(parquet, Arc::clone(self.columns), self.description(&plan.summary))
+            .with_nan_columns(nan_columns(&plan.tasks, &file_schema));
         let order = self
             .projection
             .iter()
@@ -97,6 +100,26 @@ impl ScanBuilder<'_> {
             config = config.with_projection_indices(Some(order))?;
         }
         Ok(DataSourceExec::from_data_source(config.build()))
+    }
+
+    /// Variants may be shredded over columns that have no ids; they cannot be put together yet.
+    fn refuse_variants(&self) -> Result<()> {
+        let schema = self.table.schema();
+        let columns = self
+            .projection
+            .iter()
+            .filter_map(|f| schema.field_by_id(field_id(f)?));
+        for column in columns {
+            if holds_variant(&column.field_type) {
+                return not_impl_err!(
+                    "table `{}`: column `{}` is of type {}; variants cannot be read yet, leave the column out",
+                    self.table.name(),
+                    column.name,
+                    column.field_type
+                );
+            }
+        }
+        Ok(())
     }
 
     fn parquet_source(&self, table_schema: TableSchema, summary: &PlanSummary) -> ParquetSource {
@@ -202,11 +225,37 @@ impl ScanBuilder<'_> {
         };
         let mut partitioned = PartitionedFile::new(String::new(), size).with_extension(columns);
         partitioned.object_meta.location = routed_path(&file.file_path).map_err(external)?;
+        // Nobody knows when the file was written, but DataFusion's cache of footers goes by path, size and this time:
+        // footers of another storage, where the same path may be another file, must not be taken.
+        partitioned.object_meta.last_modified += Duration::from_secs(self.table.storage().generation());
         if with_columns {
             partitioned = partitioned.with_statistics(Arc::new(statistics));
         }
         Ok(partitioned)
     }
+}
+
+fn holds_variant(of: &Type) -> bool {
+    match of {
+        Type::Primitive(p) => *p == PrimitiveType::Variant,
+        nested => nested.children().iter().any(|f| holds_variant(&f.field_type)),
+    }
+}
+
+/// The floating-point columns that may hold NaN: those of which not every file says that it holds none.
+fn nan_columns(tasks: &[FileTask], columns: &Schema) -> HashSet<String> {
+    let may_hold_nan = |field: &Field| {
+        let id = field_id(field);
+        !tasks
+            .iter()
+            .all(|t| id.and_then(|id| t.data_file().column_metrics.nan_value_count(id)) == Some(0))
+    };
+    columns
+        .fields()
+        .iter()
+        .filter(|f| f.data_type().is_floating() && may_hold_nan(f))
+        .map(|f| f.name().clone())
+        .collect()
 }
 
 /// Which constants the files of one spec have, of those that a scan reads.

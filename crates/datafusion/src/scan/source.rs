@@ -4,6 +4,7 @@
 //! [`ParquetSource`], which this source hands everything on to. What it adds: the expression adapter of each file, and
 //! the pruning of whole files in `EXPLAIN`.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub struct IcebergSource {
     columns: Arc<TableColumns>,
     /// What `EXPLAIN` says: table, snapshot, pruning.
     description: Arc<str>,
+    /// Floating-point columns that may hold NaN.
+    nan_columns: Arc<HashSet<String>>,
 }
 
 impl IcebergSource {
@@ -42,7 +45,16 @@ impl IcebergSource {
             parquet,
             columns,
             description: description.into(),
+            nan_columns: Arc::default(),
         }
+    }
+
+    /// Names the floating-point columns that may hold NaN. Arrow puts NaN above or below all numbers, depending on its
+    /// sign, but the statistics of Parquet leave it out: filters on such columns must not prune row groups.
+    #[must_use]
+    pub fn with_nan_columns(mut self, columns: HashSet<String>) -> Self {
+        self.nan_columns = Arc::new(columns);
+        self
     }
 
     /// This source over what `changed` made of its Parquet source.
@@ -56,10 +68,10 @@ impl IcebergSource {
         }
     }
 
-    /// Whether a filter may become a row filter inside the Parquet reader. A column of a nested type has another
-    /// shape in each file, and the reader leaves out silently what it cannot evaluate there; row ids are made from
-    /// positions, which exist only after row filters.
-    fn may_filter_rows(&self, filter: &Arc<dyn PhysicalExpr>) -> bool {
+    /// Whether a filter may prune and become a row filter inside the Parquet reader. A column of a nested type has
+    /// another shape in each file, and the reader leaves out silently what it cannot evaluate there; row ids are made
+    /// from positions, which exist only after row filters; for NaN see [`with_nan_columns`](Self::with_nan_columns).
+    fn may_be_offered(&self, filter: &Arc<dyn PhysicalExpr>) -> bool {
         let schema = self.parquet.table_schema().table_schema();
         let mut may = true;
         // The closure never fails.
@@ -69,7 +81,7 @@ impl IcebergSource {
                 let nested = schema
                     .field_with_name(column.name())
                     .map_or(true, |f| f.data_type().is_nested());
-                may &= !made && !nested;
+                may &= !made && !nested && !self.nan_columns.contains(column.name());
             }
             Ok(TreeNodeRecursion::Continue)
         });
@@ -147,7 +159,7 @@ impl FileSource for IcebergSource {
         filters: Vec<Arc<dyn PhysicalExpr>>,
         config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
-        let allowed: Vec<bool> = filters.iter().map(|f| self.may_filter_rows(f)).collect();
+        let allowed: Vec<bool> = filters.iter().map(|f| self.may_be_offered(f)).collect();
         let offered = filters
             .into_iter()
             .zip(&allowed)

@@ -11,6 +11,7 @@ mod routing;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -26,16 +27,26 @@ use crate::error::{Error, Result};
 use crate::scan::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
 
 /// The stores that locations are resolved in. Cheap to clone; clones share their stores.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Storage {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     options: StoreOptions,
     stores: RwLock<HashMap<(Scheme, String), Arc<dyn ObjectStore>>>,
     manifests: ManifestCache,
+    generation: AtomicU64,
+}
+
+/// Numbers the states of all storages of the process.
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self::new(StoreOptions::default())
+    }
 }
 
 impl Storage {
@@ -51,6 +62,7 @@ impl Storage {
                 options,
                 stores: RwLock::default(),
                 manifests: ManifestCache::new(bytes),
+                generation: AtomicU64::new(GENERATIONS.fetch_add(1, Ordering::Relaxed)),
             }),
         }
     }
@@ -64,12 +76,20 @@ impl Storage {
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(key, store);
+        let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
+        self.inner.generation.store(generation, Ordering::Relaxed);
         Ok(())
     }
 
     /// The options of the stores.
     pub fn options(&self) -> &StoreOptions {
         &self.inner.options
+    }
+
+    /// A number that no other storage has, and that changes when a store is registered: what was cached of a file
+    /// under another number may be of another file of the same name.
+    pub fn generation(&self) -> u64 {
+        self.inner.generation.load(Ordering::Relaxed)
     }
 
     /// The manifests that were decoded already. All tables of a storage share them.
