@@ -14,15 +14,23 @@
 //! | `t.branch_x`, `t.tag_x`, `t.snapshot_id_123`, `t.at_timestamp_<ms>` | the same, for tools that can only send names; milliseconds since the epoch |
 //!
 //! How a statement goes: text → tokens → `clause` takes the time-travel clauses out → DataFusion's parser → `references`
-//! puts them back into the syntax tree and resolves selectors → DataFusion's planner, which asks
-//! [`TimeTravelPlanner`] for the references that have a version → `guard` refuses writes.
+//! puts them back into the syntax tree and resolves selectors → `hidden_columns` finds the metadata columns it names →
+//! DataFusion's planner, which asks `statement_planner` for the tables that have a version or show metadata columns →
+//! `guard` refuses writes.
+//!
+//! # Metadata columns
+//! A SELECT can name `_file`, `_pos`, `_spec_id`, `_partition` and, on tables of version 3, `_row_id` and
+//! `_last_updated_sequence_number` of every Iceberg table in its FROM clause, in any of its clauses and in subqueries.
+//! `*` and `t.*` never list them. A column of the table with such a name goes first, as does every other column that the
+//! FROM clause has under an unqualified name. They cannot be used together with NATURAL JOIN.
 //!
 //! Each table is loaded once a statement (DataFusion's planner keeps tables by their resolved name, so `t`, `s.t` and
 //! `c.s.t` are one), and every version of it is pinned from that one state.
 //!
 //! # Without [`sql`]
-//! `SessionContext::sql` leaves the versions to its parser and planner. What happens depends on
-//! `datafusion.sql_parser.dialect`:
+//! `SessionContext::sql` does not know metadata columns: register
+//! [`with_metadata_columns`](crate::IcebergTableProvider::with_metadata_columns) to have them, in `*` as well. It leaves
+//! the versions to its parser and planner. What happens depends on `datafusion.sql_parser.dialect`:
 //! - In the default dialect and all others but the next four, each of the clauses above is a syntax error, and a selector
 //!   is a table that is not found: nothing is silently wrong.
 //! - `databricks`, `snowflake` and `bigquery` parse `VERSION AS OF <number>`, `TIMESTAMP AS OF`, `FOR SYSTEM_TIME AS OF`,
@@ -31,11 +39,15 @@
 //!   work or are refused there, too.
 
 mod clause;
+mod cte_scopes;
 mod guard;
+mod hidden_columns;
 mod install;
+mod loaded;
 mod references;
 mod relation_planner;
 mod split;
+mod statement_planner;
 mod timestamp;
 mod version;
 
@@ -53,7 +65,10 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias};
+use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias, ObjectName};
+use datafusion::sql::sqlparser::tokenizer::Location;
+
+use self::statement_planner::StatementPlanner;
 
 pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
@@ -107,15 +122,19 @@ pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -
 ///
 /// # Errors
 /// As [`sql`].
-pub async fn statement_to_plan(mut state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
+pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
     let (mut parsed, clauses) = parse(&state, statement)?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
-    // Twice in a session that has it installed, which does no harm; without it a version would be ignored.
-    state.register_relation_planner(Arc::new(TimeTravelPlanner))?;
-    let plan = state.statement_to_plan(parsed).await?;
+    let plan = hidden_columns::plan(state, parsed, Arc::new(StatementPlanner::default())).await?;
     guard::refuse_writes(&plan)?;
     Ok(plan)
+}
+
+/// The place of a table in the text of the statement: where its name starts.
+fn table_location(name: &ObjectName) -> Option<Location> {
+    let first = name.0.first()?.as_ident()?;
+    Some(first.span.start).filter(|at| at.line > 0)
 }
 
 fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<(Statement, Vec<clause::Clause>)> {

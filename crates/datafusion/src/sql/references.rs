@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::clause::{Clause, Requested, instant, requested, selector, selector_clause};
+use super::cte_scopes::CteScopes;
 
 /// Puts the `clauses` back at the tables they follow, rewrites selectors (`t.branch_x`) to versions where no table has
 /// the full name, and computes instants with `milliseconds`. Afterwards the versions are all that is left to plan.
@@ -32,8 +33,7 @@ pub(crate) async fn resolve(
     let normalize = state.config().options().sql_parser.enable_ident_normalization;
     let mut attach = Attach {
         clauses: clauses.into_iter().map(|clause| (clause.table, clause)).collect(),
-        scopes: vec![],
-        normalize,
+        scopes: CteScopes::new(normalize),
         selectors: BTreeMap::new(),
     };
     walk(statement, &mut attach)?;
@@ -124,38 +124,12 @@ fn no_cte(name: &ObjectName) -> String {
 /// First pass: clauses to their tables.
 struct Attach {
     clauses: HashMap<Location, Clause>,
-    scopes: Vec<Scope>,
-    normalize: bool,
+    scopes: CteScopes,
     /// By the place of the name.
     selectors: BTreeMap<Location, Selected>,
 }
 
-/// The common table expressions of one query.
-struct Scope {
-    names: Vec<String>,
-    recursive: bool,
-    /// How many of their queries have been entered. They come before the query's body.
-    entered: usize,
-    /// How many of the names are in scope: inside the query of one, those before it.
-    visible: usize,
-}
-
 impl Attach {
-    fn is_cte(&self, ident: &Ident) -> bool {
-        let name = self.normal(ident);
-        self.scopes
-            .iter()
-            .any(|scope| scope.names.iter().take(scope.visible).any(|cte| *cte == name))
-    }
-
-    fn normal(&self, ident: &Ident) -> String {
-        if self.normalize && ident.quote_style.is_none() {
-            ident.value.to_lowercase()
-        } else {
-            ident.value.clone()
-        }
-    }
-
     fn table(
         &mut self,
         name: &ObjectName,
@@ -188,7 +162,7 @@ impl Attach {
         if is_function {
             return Ok(());
         }
-        if version.is_some() && idents.len() == 1 && self.is_cte(first) {
+        if version.is_some() && idents.len() == 1 && self.scopes.is_cte(first) {
             return plan_err!("{}", no_cte(name));
         }
         if let Some(selected) = selector(&last.value).filter(|_| (2..=4).contains(&idents.len())) {
@@ -198,7 +172,7 @@ impl Attach {
                     name: name.clone(),
                     clause: selector_clause(&selected),
                     has_version: version.is_some(),
-                    of_cte: idents.len() == 2 && self.is_cte(first),
+                    of_cte: idents.len() == 2 && self.scopes.is_cte(first),
                 },
             );
         } else if idents.len() > 3 {
@@ -215,40 +189,12 @@ impl VisitorMut for Attach {
     type Break = DataFusionError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
-        if let Some(outer) = self.scopes.last_mut()
-            && outer.entered < outer.names.len()
-        {
-            outer.entered += 1;
-            outer.visible = if outer.recursive {
-                outer.entered
-            } else {
-                outer.entered - 1
-            };
-        }
-        let (names, recursive) = match &query.with {
-            Some(with) => (
-                with.cte_tables
-                    .iter()
-                    .map(|cte| self.normal(&cte.alias.name))
-                    .collect(),
-                with.recursive,
-            ),
-            None => (vec![], false),
-        };
-        self.scopes.push(Scope {
-            names,
-            recursive,
-            entered: 0,
-            visible: 0,
-        });
+        self.scopes.enter(query);
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Self::Break> {
-        self.scopes.pop();
-        if let Some(outer) = self.scopes.last_mut() {
-            outer.visible = outer.entered;
-        }
+        self.scopes.leave();
         ControlFlow::Continue(())
     }
 
@@ -339,7 +285,10 @@ fn refuse_versioned_target(statement: &ast::Statement) -> Result<()> {
 }
 
 /// Visits the parts of a DataFusion statement that hold table references.
-fn walk<V: VisitorMut<Break = DataFusionError>>(statement: &mut Statement, visitor: &mut V) -> Result<()> {
+pub(super) fn walk<V: VisitorMut<Break = DataFusionError>>(
+    statement: &mut Statement,
+    visitor: &mut V,
+) -> Result<()> {
     let flow = match statement {
         Statement::Statement(statement) => statement.as_mut().visit(visitor),
         Statement::CopyTo(copy) => match &mut copy.source {
@@ -355,7 +304,7 @@ fn walk<V: VisitorMut<Break = DataFusionError>>(statement: &mut Statement, visit
     }
 }
 
-fn or_break(result: Result<()>) -> ControlFlow<DataFusionError> {
+pub(super) fn or_break(result: Result<()>) -> ControlFlow<DataFusionError> {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),

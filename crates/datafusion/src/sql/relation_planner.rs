@@ -1,5 +1,6 @@
 //! Plans table references that carry a version. DataFusion's own planner drops the version and reads the current rows.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
@@ -27,91 +28,182 @@ impl RelationPlanner for TimeTravelPlanner {
         relation: TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
-        match relation {
-            TableFactor::Table {
-                name,
-                alias,
-                args,
-                with_hints,
-                version: Some(version),
-                with_ordinality,
-                partitions,
-                json_path,
-                sample,
-                index_hints,
-            } => {
-                if args.is_some() {
-                    return plan_err!("time travel needs a table name; {name}(…) is a table function");
-                }
-                if !with_hints.is_empty()
-                    || with_ordinality
-                    || !partitions.is_empty()
-                    || json_path.is_some()
-                    || sample.is_some()
-                    || !index_hints.is_empty()
-                {
-                    return plan_err!(
-                        "{name}: hints, WITH ORDINALITY, PARTITION, JSON paths and samples cannot be combined with time travel"
-                    );
-                }
-                let (version, selector) = requested(&version)?;
-                let reference = context.object_name_to_table_reference(name)?;
-                let version = match version {
-                    Requested::Version(version) => version,
-                    // Only for syntax trees that did not come through `sql`, which computes instants once a statement.
-                    Requested::Timestamp(expr) => {
-                        let expr = context.sql_to_expr(*expr, &DFSchema::empty())?;
-                        let options = Arc::new(context.context_provider().options().clone());
-                        let context = SimplifyContext::builder()
-                            .with_config_options(options)
-                            .with_current_time()
-                            .build();
-                        TableVersion::TimestampMs(timestamp::milliseconds(expr, context)?)
-                    }
-                };
-                let source = context
-                    .context_provider()
-                    .get_table_source(reference.clone())
-                    .map_err(|error| {
-                        if selector {
-                            selector_not_found(&reference, &version)
-                        } else {
-                            error
-                        }
-                    })?;
-                let provider = source_as_provider(&source).map_err(|_| not_iceberg(&reference))?;
-                let table = as_versioned(provider.as_ref()).ok_or_else(|| not_iceberg(&reference))?;
-                let pinned = table.at_version(&version)?;
-                let plan = scan(reference, &version, pinned)?;
-                Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(
-                    plan, alias,
-                ))))
-            }
-            other => Ok(RelationPlanning::Original(Box::new(other))),
+        if let TableFactor::Table {
+            alias,
+            version: Some(_),
+            ..
+        } = &relation
+            && let Some(table) = referenced(&relation, context)?
+        {
+            let (plan, _) = table.scan(&BTreeSet::new())?;
+            let planned = PlannedRelation::new(plan, alias.clone());
+            return Ok(RelationPlanning::Planned(Box::new(planned)));
+        }
+        Ok(RelationPlanning::Original(Box::new(relation)))
+    }
+}
+
+/// An Iceberg table as a FROM clause refers to it.
+pub(super) struct Referenced {
+    /// What its columns are qualified with unless it has an alias.
+    pub(super) reference: TableReference,
+    /// The name of the scan, if it has to be another.
+    ///
+    /// DataFusion compares scans by name and columns only, and would take the same expression over two versions of a
+    /// table (say, two scalar subqueries) for one and the same.
+    scan: Option<TableReference>,
+    /// The table, pinned at its version.
+    provider: Arc<dyn TableProvider>,
+}
+
+/// The Iceberg table that `factor` means, pinned at the version it asks for. `None`: it asks for none, and is no
+/// Iceberg table.
+///
+/// # Errors
+/// A version of what is no Iceberg table, or combined with what cannot be planned here; a version that does not exist.
+pub(super) fn referenced(
+    factor: &TableFactor,
+    context: &mut dyn RelationPlannerContext,
+) -> Result<Option<Referenced>> {
+    let TableFactor::Table {
+        name,
+        args,
+        with_hints,
+        version,
+        with_ordinality,
+        partitions,
+        json_path,
+        sample,
+        index_hints,
+        ..
+    } = factor
+    else {
+        return Ok(None);
+    };
+    let with_version = version.is_some();
+    let reference = context.object_name_to_table_reference(name.clone())?;
+    let (version, selector) = match version {
+        Some(_) if args.is_some() => {
+            return plan_err!("time travel needs a table name; {name}(…) is a table function");
+        }
+        Some(version) => {
+            let (requested, selector) = requested(version)?;
+            (Some(resolved(requested, context)?), selector)
+        }
+        None => (None, false),
+    };
+    let source = match context.context_provider().get_table_source(reference.clone()) {
+        Ok(source) => source,
+        Err(error) => {
+            return match &version {
+                Some(version) if selector => Err(selector_not_found(&reference, version)),
+                Some(_) => Err(error),
+                None => Ok(None),
+            };
+        }
+    };
+    let provider = source_as_provider(&source).ok();
+    let Some((provider, table)) = provider
+        .as_ref()
+        .and_then(|p| Some((p, as_versioned(p.as_ref())?)))
+    else {
+        return if with_version {
+            Err(not_iceberg(&reference))
+        } else {
+            Ok(None)
+        };
+    };
+    if !with_hints.is_empty()
+        || *with_ordinality
+        || !partitions.is_empty()
+        || json_path.is_some()
+        || sample.is_some()
+        || !index_hints.is_empty()
+    {
+        let what = if with_version {
+            "time travel"
+        } else {
+            "metadata columns"
+        };
+        return plan_err!(
+            "{name}: hints, WITH ORDINALITY, PARTITION, JSON paths and samples cannot be combined with {what}"
+        );
+    }
+    Ok(Some(match version {
+        Some(version) => Referenced {
+            provider: table.at_version(&version)?,
+            scan: Some(renamed(
+                &reference,
+                format!("{} AS OF {version}", reference.table()),
+            )),
+            reference,
+        },
+        None => Referenced {
+            provider: Arc::clone(provider),
+            scan: None,
+            reference,
+        },
+    }))
+}
+
+fn resolved(requested: Requested, context: &mut dyn RelationPlannerContext) -> Result<TableVersion> {
+    match requested {
+        Requested::Version(version) => Ok(version),
+        // Only for syntax trees that did not come through `sql`, which computes instants once a statement.
+        Requested::Timestamp(expr) => {
+            let expr = context.sql_to_expr(*expr, &DFSchema::empty())?;
+            let options = Arc::new(context.context_provider().options().clone());
+            let context = SimplifyContext::builder()
+                .with_config_options(options)
+                .with_current_time()
+                .build();
+            Ok(TableVersion::TimestampMs(timestamp::milliseconds(expr, context)?))
         }
     }
 }
 
-/// A scan of `pinned` that is seen under the table's plain name.
-///
-/// The scan itself carries the version in its name: DataFusion compares scans by name and columns only, and would take
-/// the same expression over two versions of a table (say, two scalar subqueries) for one and the same.
-fn scan(
-    reference: TableReference,
-    version: &TableVersion,
-    pinned: Arc<dyn TableProvider>,
-) -> Result<LogicalPlan> {
-    let table = format!("{} AS OF {version}", reference.table());
-    let versioned = match &reference {
+/// The same catalog and schema with another table.
+fn renamed(reference: &TableReference, table: String) -> TableReference {
+    match reference {
         TableReference::Bare { .. } => TableReference::bare(table),
         TableReference::Partial { schema, .. } => TableReference::partial(schema.as_ref(), table),
         TableReference::Full { catalog, schema, .. } => {
             TableReference::full(catalog.as_ref(), schema.as_ref(), table)
         }
-    };
-    LogicalPlanBuilder::scan(versioned, provider_as_source(pinned), None)?
-        .alias(reference)?
-        .build()
+    }
+}
+
+impl Referenced {
+    /// A scan that is seen under the name of the table. It has the columns of the table, and of `metadata_columns`
+    /// those that the table has and that none of its own columns hides; the second value tells which these are, in order.
+    pub(super) fn scan(&self, metadata_columns: &BTreeSet<String>) -> Result<(LogicalPlan, Vec<String>)> {
+        let own = self.provider.schema();
+        let all = match as_versioned(self.provider.as_ref()) {
+            Some(table) if !metadata_columns.is_empty() => table.with_metadata_columns()?,
+            _ => Arc::clone(&self.provider),
+        };
+        let schema = all.schema();
+        let shown: BTreeMap<usize, String> = schema
+            .fields()
+            .iter()
+            .enumerate()
+            .skip(own.fields().len())
+            .filter(|(_, field)| metadata_columns.contains(field.name()))
+            .map(|(i, field)| (i, field.name().clone()))
+            .collect();
+        let (provider, projection) = if shown.is_empty() {
+            (Arc::clone(&self.provider), None)
+        } else {
+            let columns = (0..own.fields().len()).chain(shown.keys().copied());
+            (all, Some(columns.collect()))
+        };
+        let name = self.scan.as_ref().unwrap_or(&self.reference);
+        let mut plan = LogicalPlanBuilder::scan(name.clone(), provider_as_source(provider), projection)?;
+        if self.scan.is_some() {
+            plan = plan.alias(self.reference.clone())?;
+        }
+        Ok((plan.build()?, shown.into_values().collect()))
+    }
 }
 
 fn not_iceberg(reference: &TableReference) -> DataFusionError {

@@ -88,42 +88,39 @@ async fn every_form_in_every_place() {
         ("version as of 7", "snapshot 7"),
         ("VERSION AS OF -7", "snapshot -7"),
         ("VERSION AS OF '7'", "snapshot 7"),
-        ("VERSION AS OF 'audit'", "branch or tag 'audit'"),
+        ("VERSION AS OF 'audit'", "branch or tag `audit`"),
         ("FOR VERSION AS OF 7", "snapshot 7"),
-        ("FOR SYSTEM_VERSION AS OF 'Audit'", "branch or tag 'Audit'"),
+        ("FOR SYSTEM_VERSION AS OF 'Audit'", "branch or tag `Audit`"),
         ("SYSTEM_VERSION AS OF 7", "snapshot 7"),
         ("AT (VERSION => 7)", "snapshot 7"),
-        ("AT(VERSION => 'audit')", "branch or tag 'audit'"),
-        ("at /* x */ ( branch => 'audit' )", "branch 'audit'"),
-        ("AT (TAG => 'v1')", "tag 'v1'"),
+        ("AT(VERSION => 'audit')", "branch or tag `audit`"),
+        ("at /* x */ ( branch => 'audit' )", "branch `audit`"),
+        ("AT (TAG => 'v1')", "tag `v1`"),
         (
             "TIMESTAMP AS OF '2024-01-01 00:00:00'",
-            "1704067200000 ms since the epoch",
+            "the time 1704067200000 ms",
         ),
-        ("TIMESTAMP AS OF 1704067200", "1704067200000 ms since the epoch"),
+        ("TIMESTAMP AS OF 1704067200", "the time 1704067200000 ms"),
         (
             "TIMESTAMP AS OF TIMESTAMP '2024-01-01 00:00:00.0019'",
-            "1704067200001 ms since the epoch",
+            "the time 1704067200001 ms",
         ),
         (
             "TIMESTAMP AS OF DATE '2024-01-02' - INTERVAL '1 day'",
-            "1704067200000 ms since the epoch",
+            "the time 1704067200000 ms",
         ),
         (
             "FOR TIMESTAMP AS OF CAST('2024-01-01' AS timestamp)",
-            "1704067200000 ms since the epoch",
+            "the time 1704067200000 ms",
         ),
         (
             "FOR SYSTEM_TIME AS OF '2024-01-01T01:00:00+01:00'",
-            "1704067200000 ms since the epoch",
+            "the time 1704067200000 ms",
         ),
-        (
-            "SYSTEM_TIME AS OF '2024-01-01'",
-            "1704067200000 ms since the epoch",
-        ),
+        ("SYSTEM_TIME AS OF '2024-01-01'", "the time 1704067200000 ms"),
         (
             "AT (TIMESTAMP => to_timestamp(1704067201) - INTERVAL '1 second')",
-            "1704067200000 ms since the epoch",
+            "the time 1704067200000 ms",
         ),
     ];
     for (form, label) in forms {
@@ -207,19 +204,19 @@ async fn every_form_in_every_place() {
 async fn selectors() {
     let ctx = context(SessionConfig::new());
     for (query, expected) in [
-        ("SELECT v FROM t.branch_audit", "branch 'audit'"),
-        ("SELECT v FROM t.BRANCH_Audit", "branch 'Audit'"),
-        ("SELECT v FROM public.t.tag_v1", "tag 'v1'"),
+        ("SELECT v FROM t.branch_audit", "branch `audit`"),
+        ("SELECT v FROM t.BRANCH_Audit", "branch `Audit`"),
+        ("SELECT v FROM public.t.tag_v1", "tag `v1`"),
         ("SELECT v FROM c.s.t.snapshot_id_12", "snapshot 12"),
         (
             "SELECT v FROM datafusion.public.t.at_timestamp_1704067200123",
-            "1704067200123 ms since the epoch",
+            "the time 1704067200123 ms",
         ),
         ("SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x", "current|tag 'a-b'"),
-        ("SELECT t.v FROM t.branch_x", "branch 'x'"),
+        ("SELECT t.v FROM t.branch_x", "branch `x`"),
         // A table of that very name wins.
         ("SELECT v FROM c.s.branch_real", "branch_real load 2"),
-        ("SELECT v FROM c.s.branch_real.tag_x", "tag 'x'"),
+        ("SELECT v FROM c.s.branch_real.tag_x", "tag `x`"),
     ] {
         assert_eq!(answer(&ctx, query).await, expected, "{query}");
     }

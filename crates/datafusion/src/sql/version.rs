@@ -19,6 +19,13 @@ pub trait VersionedTable {
     /// # Errors
     /// The version does not exist. The message lists what does; the current rows are never the answer.
     fn at_version(&self, version: &TableVersion) -> Result<Arc<dyn TableProvider>>;
+
+    /// The same table with its metadata columns behind its own columns in its schema, except those whose name a column
+    /// of its own has.
+    ///
+    /// # Errors
+    /// A metadata column has a type that is not supported.
+    fn with_metadata_columns(&self) -> Result<Arc<dyn TableProvider>>;
 }
 
 /// The table behind `provider` if it is one that can time-travel: the one place that knows which providers do.
@@ -34,5 +41,9 @@ pub fn as_versioned(provider: &dyn TableProvider) -> Option<&dyn VersionedTable>
 impl VersionedTable for IcebergTableProvider {
     fn at_version(&self, version: &TableVersion) -> Result<Arc<dyn TableProvider>> {
         Ok(Arc::new(IcebergTableProvider::at_version(self, version)?))
+    }
+
+    fn with_metadata_columns(&self) -> Result<Arc<dyn TableProvider>> {
+        Ok(Arc::new(IcebergTableProvider::with_metadata_columns(self)))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn rows(label: &str) -> Arc<MemTable> {
     Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]]).unwrap())
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct FakeTable(Arc<MemTable>);
 
 impl FakeTable {
@@ -64,6 +64,10 @@ impl VersionedTable for FakeTable {
             TableVersion::Snapshot(404) => plan_err!("no snapshot 404; there are 1 and 2"),
             version => Ok(Arc::new(FakeTable::new(&version.to_string()))),
         }
+    }
+
+    fn with_metadata_columns(&self) -> Result<Arc<dyn TableProvider>> {
+        Ok(Arc::new(self.clone()))
     }
 }
 

@@ -43,11 +43,7 @@ async fn time_zone_of_the_session() {
         ("TIMESTAMP AS OF 1704067200", 1_704_067_200_000),
     ] {
         let query = format!("SELECT v FROM t {form}");
-        assert_eq!(
-            answer(&ctx, &query).await,
-            format!("{ms} ms since the epoch"),
-            "{query}"
-        );
+        assert_eq!(answer(&ctx, &query).await, format!("the time {ms} ms"), "{query}");
     }
 }
 
@@ -61,7 +57,7 @@ async fn now_is_the_same_throughout_a_statement() {
     }
     let hour = answer(
         &ctx,
-        "SELECT CAST(split_part(v, ' ', 1) AS BIGINT) FROM t AT (TIMESTAMP => now())",
+        "SELECT CAST(split_part(v, ' ', 3) AS BIGINT) FROM t AT (TIMESTAMP => now())",
     )
     .await;
     let elapsed = std::time::SystemTime::now()
@@ -93,9 +89,9 @@ async fn every_dialect_understands_the_clauses() {
             ("SELECT x.v FROM t FOR VERSION AS OF 7 AS x", "snapshot 7"),
             (
                 "SELECT x.v FROM t AS x AT (TIMESTAMP => '2024-01-01')",
-                "1704067200000 ms since the epoch",
+                "the time 1704067200000 ms",
             ),
-            ("SELECT v FROM t.tag_x", "tag 'x'"),
+            ("SELECT v FROM t.tag_x", "tag `x`"),
         ] {
             assert_eq!(answer(&ctx, query).await, expected, "{dialect}: {query}");
         }
@@ -165,7 +161,7 @@ async fn everything_else_still_works() {
     ctx.iceberg_sql("CREATE TABLE copy AS SELECT v FROM t.branch_b")
         .await
         .unwrap();
-    assert_eq!(answer(&ctx, "SELECT v FROM copy").await, "branch 'b'");
+    assert_eq!(answer(&ctx, "SELECT v FROM copy").await, "branch `b`");
     assert!(answer(&ctx, "SHOW TABLES").await.contains("copy"));
     assert!(answer(&ctx, "DESCRIBE t").await.contains("version"));
     let plan = answer(&ctx, "EXPLAIN SELECT v FROM t VERSION AS OF 3").await;

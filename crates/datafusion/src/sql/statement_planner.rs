@@ -1,0 +1,165 @@
+//! Plans the relations of one statement.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use datafusion::common::{TableReference, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::planner::{
+    PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
+};
+use datafusion::logical_expr::utils::expand_wildcard;
+use datafusion::sql::sqlparser::ast::{Ident, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins};
+use datafusion::sql::sqlparser::tokenizer::Location;
+
+use super::hidden_columns::{FromColumns, Shown};
+use super::relation_planner::referenced;
+use super::table_location;
+
+/// Marks a FROM clause whose columns are to be reported. No identifier of a statement can be this one.
+const FROM_MARK: &str = "\0columns of FROM ";
+
+/// The alias that marks the FROM clause of the SELECT number `index`.
+pub(super) fn from_mark(index: usize) -> TableAlias {
+    TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', format!("{FROM_MARK}{index}")),
+        columns: vec![],
+        at: None,
+    }
+}
+
+/// The relation planner of one statement: versions, metadata columns, and reports of marked FROM clauses.
+#[derive(Debug, Default)]
+pub(super) struct StatementPlanner {
+    pass: Mutex<Pass>,
+}
+
+#[derive(Debug, Default)]
+struct Pass {
+    /// By the place of a table: the metadata columns it has to show.
+    wanted: HashMap<Location, BTreeSet<String>>,
+    /// By the place of a table: those that it has and shows.
+    shown: HashMap<Location, Shown>,
+    /// By the number of the SELECT: the marked FROM clauses that were planned.
+    froms: HashMap<usize, FromColumns>,
+}
+
+impl StatementPlanner {
+    /// Begins a pass in which the tables at these places show these metadata columns.
+    pub(super) fn start(&self, wanted: impl Iterator<Item = (Location, BTreeSet<String>)>) {
+        *self.pass() = Pass {
+            wanted: wanted.collect(),
+            ..Pass::default()
+        };
+    }
+
+    /// Ends a pass: the marked FROM clauses that were planned, by the number of their SELECT, and what the tables showed.
+    pub(super) fn finish(&self) -> (HashMap<usize, FromColumns>, HashMap<Location, Shown>) {
+        let pass = std::mem::take(&mut *self.pass());
+        (pass.froms, pass.shown)
+    }
+
+    fn pass(&self) -> MutexGuard<'_, Pass> {
+        self.pass.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Plans a table that has a version or shows metadata columns. `None` leaves it to the planners of the session.
+    fn table(
+        &self,
+        factor: &TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<Option<PlannedRelation>> {
+        let TableFactor::Table {
+            name,
+            alias,
+            version,
+            args,
+            ..
+        } = factor
+        else {
+            return Ok(None);
+        };
+        let location = table_location(name);
+        let wanted = location
+            .and_then(|at| self.pass().wanted.get(&at).cloned())
+            .unwrap_or_default();
+        if version.is_none() && (wanted.is_empty() || args.is_some()) {
+            return Ok(None);
+        }
+        let Some(table) = referenced(factor, context)? else {
+            return Ok(None);
+        };
+        let (plan, columns) = table.scan(&wanted)?;
+        if version.is_none() && columns.is_empty() {
+            return Ok(None);
+        }
+        let mut alias = alias.clone();
+        let qualifier = match &mut alias {
+            Some(alias) => {
+                // `t AS x (a, b)` names the columns of t; those it shows besides keep their names.
+                if !alias.columns.is_empty() {
+                    alias
+                        .columns
+                        .extend(columns.iter().map(|column| TableAliasColumnDef {
+                            name: Ident::with_quote('"', column),
+                            data_type: None,
+                        }));
+                }
+                TableReference::bare(context.normalize_ident(alias.name.clone()))
+            }
+            None => table.reference,
+        };
+        if let Some(at) = location {
+            let columns = columns.into_iter().collect();
+            self.pass().shown.insert(at, Shown { qualifier, columns });
+        }
+        Ok(Some(PlannedRelation::new(plan, alias)))
+    }
+
+    /// Plans a marked FROM clause, reports its columns, and ends the pass by an error.
+    fn report_from(
+        &self,
+        index: usize,
+        from: Box<TableWithJoins>,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let plan = context.plan(TableFactor::NestedJoin {
+            table_with_joins: from,
+            alias: None,
+        })?;
+        let wildcard = expand_wildcard(plan.schema(), &plan, None)?
+            .into_iter()
+            .filter_map(|expr| match expr {
+                Expr::Column(column) => Some(column),
+                _ => None,
+            })
+            .collect();
+        let all = plan.schema().columns();
+        self.pass().froms.insert(index, FromColumns { all, wildcard });
+        plan_err!("the columns of FROM are known: plan the statement again")
+    }
+}
+
+impl RelationPlanner for StatementPlanner {
+    fn plan_relation(
+        &self,
+        relation: TableFactor,
+        context: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        if let TableFactor::NestedJoin {
+            table_with_joins,
+            alias: Some(alias),
+        } = &relation
+            && let Some(number) = alias.name.value.strip_prefix(FROM_MARK)
+            && let Ok(index) = number.parse()
+        {
+            return self.report_from(index, table_with_joins.clone(), context);
+        }
+        Ok(match self.table(&relation, context)? {
+            Some(planned) => RelationPlanning::Planned(Box::new(planned)),
+            None => RelationPlanning::Original(Box::new(relation)),
+        })
+    }
+}
