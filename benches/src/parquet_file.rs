@@ -1,0 +1,159 @@
+//! What manifests say about a Parquet file, from its footer.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
+use datafusion::parquet::file::statistics::Statistics;
+use drumlin_format::manifest::{ColumnMetrics, ColumnMetricsBuilder, DataContent, DataFile, FileFormat};
+use drumlin_format::metrics::{MetricsMode, truncate_lower, truncate_upper};
+use drumlin_format::partition::PartitionTuple;
+use drumlin_format::schema::Schema;
+use drumlin_format::types::{NestedField, PrimitiveType, Type};
+use drumlin_format::value::Value;
+use drumlin_format::value::bytes::to_bytes;
+
+use crate::Result;
+use crate::iceberg_table::text;
+
+/// A data file of the partition `partition` of spec 0. Its columns must carry field ids.
+pub fn data_file(path: &Path, schema: &Schema, partition: PartitionTuple) -> Result<DataFile> {
+    let file = File::open(path)?;
+    let size = i64::try_from(file.metadata()?.len())?;
+    let reader = SerializedFileReader::new(file)?;
+    let footer = reader.metadata();
+    let groups = footer.row_groups();
+    let mut metrics = Metrics::default();
+    for (place, column) in footer.file_metadata().schema_descr().columns().iter().enumerate() {
+        let info = column.self_type().get_basic_info();
+        if !info.has_id() {
+            let name = column.path().string();
+            return Err(format!("{}: the column `{name}` has no field id", path.display()).into());
+        }
+        let Some(field) = schema.field_by_id(info.id()) else {
+            return Err(format!("{}: the table has no field {}", path.display(), info.id()).into());
+        };
+        let chunks: Vec<_> = groups.iter().filter_map(|g| g.columns().get(place)).collect();
+        metrics.add(field, &chunks);
+    }
+    Ok(DataFile {
+        content: DataContent::Data,
+        file_path: Arc::from(text(path)?),
+        file_format: FileFormat::Parquet,
+        spec_id: 0,
+        partition,
+        record_count: footer.file_metadata().num_rows(),
+        file_size_in_bytes: size,
+        column_metrics: metrics.build(),
+        key_metadata: None,
+        split_offsets: Some(groups.iter().filter_map(start_of).collect()),
+        equality_ids: None,
+        sort_order_id: Some(0),
+        first_row_id: None,
+        referenced_data_file: None,
+        content_offset: None,
+        content_size_in_bytes: None,
+    })
+}
+
+/// Where a row group starts.
+fn start_of(group: &RowGroupMetaData) -> Option<i64> {
+    let first = group.columns().first()?;
+    Some(
+        first
+            .dictionary_page_offset()
+            .unwrap_or_else(|| first.data_page_offset()),
+    )
+}
+
+/// Metrics of the columns of a file, by field id.
+#[derive(Default)]
+struct Metrics {
+    column_sizes: BTreeMap<i32, i64>,
+    value_counts: BTreeMap<i32, i64>,
+    null_value_counts: BTreeMap<i32, i64>,
+    lower_bounds: BTreeMap<i32, Vec<u8>>,
+    upper_bounds: BTreeMap<i32, Vec<u8>>,
+}
+
+impl Metrics {
+    fn add(&mut self, field: &NestedField, chunks: &[&ColumnChunkMetaData]) {
+        let id = field.id;
+        self.column_sizes
+            .insert(id, chunks.iter().map(|c| c.compressed_size()).sum());
+        self.value_counts
+            .insert(id, chunks.iter().map(|c| c.num_values()).sum());
+        let nulls = chunks.iter().map(|c| c.statistics()?.null_count_opt());
+        if let Some(nulls) = nulls.sum::<Option<u64>>().and_then(|n| i64::try_from(n).ok()) {
+            self.null_value_counts.insert(id, nulls);
+        }
+        let Type::Primitive(primitive) = &field.field_type else {
+            return;
+        };
+        // A row group without bounds leaves the file without them.
+        let bounds: Option<Vec<_>> = chunks
+            .iter()
+            .map(|c| bounds_of(c.statistics()?, primitive))
+            .collect();
+        let Some(bounds) = bounds else { return };
+        let length = MetricsMode::DEFAULT.bound_length().unwrap_or(usize::MAX);
+        let (lower, upper): (Vec<_>, Vec<_>) = bounds.into_iter().unzip();
+        let lower = lower.into_iter().reduce(|a, b| {
+            if b.compare(&a).is_some_and(|o| o.is_lt()) {
+                b
+            } else {
+                a
+            }
+        });
+        let upper = upper.into_iter().reduce(|a, b| {
+            if b.compare(&a).is_some_and(|o| o.is_gt()) {
+                b
+            } else {
+                a
+            }
+        });
+        if let Some(bytes) = lower.and_then(|v| to_bytes(&truncate_lower(v, length))) {
+            self.lower_bounds.insert(id, bytes);
+        }
+        if let Some(bytes) = upper.and_then(|v| to_bytes(&truncate_upper(v, length)?)) {
+            self.upper_bounds.insert(id, bytes);
+        }
+    }
+
+    fn build(self) -> ColumnMetrics {
+        ColumnMetricsBuilder {
+            column_sizes: Some(self.column_sizes),
+            value_counts: Some(self.value_counts),
+            null_value_counts: Some(self.null_value_counts),
+            nan_value_counts: None,
+            lower_bounds: Some(self.lower_bounds),
+            upper_bounds: Some(self.upper_bounds),
+        }
+        .build()
+    }
+}
+
+/// The lowest and the highest value of a row group; none for types that TPC-H has not.
+fn bounds_of(statistics: &Statistics, primitive: &PrimitiveType) -> Option<(Value, Value)> {
+    use PrimitiveType as P;
+    Some(match (primitive, statistics) {
+        (P::Int | P::Date, Statistics::Int32(s)) => (Value::Int(*s.min_opt()?), Value::Int(*s.max_opt()?)),
+        (P::Long, Statistics::Int64(s)) => (Value::Long(*s.min_opt()?), Value::Long(*s.max_opt()?)),
+        (P::Decimal { .. }, Statistics::Int32(s)) => {
+            let decimal = |v: &i32| Value::Decimal(i128::from(*v));
+            (decimal(s.min_opt()?), decimal(s.max_opt()?))
+        }
+        (P::Decimal { .. }, Statistics::Int64(s)) => {
+            let decimal = |v: &i64| Value::Decimal(i128::from(*v));
+            (decimal(s.min_opt()?), decimal(s.max_opt()?))
+        }
+        (P::String, Statistics::ByteArray(s)) => {
+            let string = |bytes: &[u8]| Some(Value::String(std::str::from_utf8(bytes).ok()?.to_string()));
+            (string(s.min_opt()?.data())?, string(s.max_opt()?.data())?)
+        }
+        _ => return None,
+    })
+}

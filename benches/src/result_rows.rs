@@ -1,0 +1,99 @@
+//! Comparing results of queries: the same rows, in whatever order.
+
+use std::cmp::Ordering;
+
+use datafusion::arrow::array::{Array, AsArray, Float64Array, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use crate::Result;
+
+/// How far two floating-point numbers may be apart, relative to the greater: sums depend on the order of their terms.
+const TOLERANCE: f64 = 1e-9;
+
+/// A value of a result.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell {
+    Text(String),
+    Number(f64),
+}
+
+/// The rows of a result, sorted.
+#[derive(Debug, Clone)]
+pub struct ResultRows(Vec<Vec<Cell>>);
+
+impl ResultRows {
+    /// The rows of all batches.
+    pub fn of(batches: &[RecordBatch]) -> Result<Self> {
+        let options = FormatOptions::default().with_null("NULL");
+        let mut rows = Vec::new();
+        for batch in batches {
+            let mut columns = Vec::new();
+            for column in batch.columns() {
+                columns.push(match column.data_type() {
+                    DataType::Float64 => (Some(column.as_primitive::<Float64Type>()), None),
+                    _ => (None, Some(ArrayFormatter::try_new(column.as_ref(), &options)?)),
+                });
+            }
+            for row in 0..batch.num_rows() {
+                let cell = |column: &(Option<&Float64Array>, Option<ArrayFormatter<'_>>)| match column {
+                    (Some(numbers), _) if numbers.is_valid(row) => Cell::Number(numbers.value(row)),
+                    (_, Some(formatter)) => Cell::Text(formatter.value(row).to_string()),
+                    _ => Cell::Text("NULL".to_string()),
+                };
+                rows.push(columns.iter().map(cell).collect::<Vec<_>>());
+            }
+        }
+        rows.sort_by(|a, b| order(a, b));
+        Ok(Self(rows))
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is different, if anything is.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        if self.len() != other.len() {
+            return Some(format!("{} rows against {}", self.len(), other.len()));
+        }
+        let same = |(a, b): (&Cell, &Cell)| match (a, b) {
+            (Cell::Number(a), Cell::Number(b)) => (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()) || a == b,
+            (a, b) => a == b,
+        };
+        let mut pairs = self.0.iter().zip(&other.0);
+        pairs
+            .find(|(a, b)| a.len() != b.len() || !a.iter().zip(b.iter()).all(same))
+            .map(|(a, b)| format!("{a:?} against {b:?}"))
+    }
+}
+
+/// By the texts first, so that numbers which are a little apart do not change the order.
+fn order(a: &[Cell], b: &[Cell]) -> Ordering {
+    fn texts(row: &[Cell]) -> impl Iterator<Item = &str> {
+        row.iter().filter_map(|c| match c {
+            Cell::Text(text) => Some(text.as_str()),
+            Cell::Number(_) => None,
+        })
+    }
+    fn numbers(row: &[Cell]) -> impl Iterator<Item = f64> {
+        row.iter().filter_map(|c| match c {
+            Cell::Number(number) => Some(*number),
+            Cell::Text(_) => None,
+        })
+    }
+    let by_numbers = || {
+        let pairs = numbers(a).zip(numbers(b));
+        pairs
+            .map(|(a, b)| a.total_cmp(&b))
+            .find(|o| o.is_ne())
+            .unwrap_or(Ordering::Equal)
+    };
+    texts(a).cmp(texts(b)).then_with(by_numbers)
+}
