@@ -48,7 +48,7 @@ fn tell(failure: &Failure) -> ExitCode {
 
 fn start(args: &Args, runtime: &Runtime) -> Result<(), Failure> {
     let interactive = args.commands.is_empty() && args.files.is_empty() && io::stdin().is_terminal();
-    let session = runtime.block_on(Session::open(&args)).map_err(|error| {
+    let session = runtime.block_on(Session::open(args)).map_err(|error| {
         Failure::Sql(format!(
             "error: cannot open the warehouse {}: {}",
             args.warehouse,

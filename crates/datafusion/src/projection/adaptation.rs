@@ -186,10 +186,7 @@ pub fn missing_value(field: &Field, missing: &dyn MissingFields) -> Result<Scala
             field.name()
         );
     }
-    Ok(ScalarValue::try_from_array(
-        &new_null_array(field.data_type(), 1),
-        0,
-    )?)
+    ScalarValue::try_from_array(&new_null_array(field.data_type(), 1), 0)
 }
 
 /// Whether values of a file may be read as a type of the table: the promotions of the specification, and other

@@ -123,8 +123,10 @@ impl ScanBuilder<'_> {
     }
 
     fn parquet_source(&self, table_schema: TableSchema, summary: &PlanSummary) -> ParquetSource {
-        let mut options = TableParquetOptions::default();
-        options.global = self.session.config_options().execution.parquet.clone();
+        let mut options = TableParquetOptions {
+            global: self.session.config_options().execution.parquet.clone(),
+            ..TableParquetOptions::default()
+        };
         // The old 96-bit timestamps are instants; the adapter drops the zone where the column has none.
         options.global.coerce_int96 = Some("us".into());
         options.global.coerce_int96_tz = Some("UTC".into());

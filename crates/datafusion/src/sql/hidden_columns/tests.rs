@@ -279,11 +279,8 @@ async fn plans_read_only_what_is_named() {
         let text = plan.display_indent().to_string();
         let found: Vec<&str> = text
             .lines()
-            .filter_map(|line| {
-                line.trim_start()
-                    .starts_with("TableScan")
-                    .then(|| line.trim_start())
-            })
+            .map(str::trim_start)
+            .filter(|line| line.starts_with("TableScan"))
             .map(|line| line.split(", partial_filters").next().unwrap())
             .collect();
         assert_eq!(found.join(" | "), scans, "{query}\n{text}");
