@@ -212,7 +212,7 @@ async fn selectors() {
             "SELECT v FROM datafusion.public.t.at_timestamp_1704067200123",
             "the time 1704067200123 ms",
         ),
-        ("SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x", "current|tag 'a-b'"),
+        ("SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x", "current|tag `a-b`"),
         ("SELECT t.v FROM t.branch_x", "branch `x`"),
         // A table of that very name wins.
         ("SELECT v FROM c.s.branch_real", "branch_real load 2"),
