@@ -13,8 +13,8 @@ use crate::sql::sql;
 use crate::sql::tests::fake::rows;
 
 /// A table of version 3 with the columns `id` and `second`, partitioned by `id`, with an empty snapshot 7.
-pub(crate) fn table(name: &str, second: &str) -> IcebergTableProvider {
-    let metadata = format!(
+pub(crate) fn metadata(name: &str, second: &str) -> String {
+    format!(
         r#"{{"format-version":3,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","location":"memory://w/{name}",
         "last-sequence-number":1,"last-updated-ms":1700000000000,"last-column-id":2,"current-schema-id":0,"next-row-id":0,
         "schemas":[{{"type":"struct","schema-id":0,"fields":[{{"id":1,"name":"id","required":false,"type":"long"}},
@@ -26,7 +26,11 @@ pub(crate) fn table(name: &str, second: &str) -> IcebergTableProvider {
         "manifest-list":"memory://w/{name}/list.avro","summary":{{"operation":"append"}},"schema-id":0}}],
         "snapshot-log":[{{"snapshot-id":7,"timestamp-ms":1700000000000}}],
         "refs":{{"main":{{"snapshot-id":7,"type":"branch"}}}}}}"#
-    );
+    )
+}
+
+fn table(name: &str, second: &str) -> IcebergTableProvider {
+    let metadata = metadata(name, second);
     let metadata = TableMetadata::from_json_bytes(metadata.as_bytes()).unwrap();
     let location = format!("memory://w/{name}/v1.metadata.json");
     let table = Table::new(name, Storage::default(), location, Arc::new(metadata));
