@@ -14,15 +14,16 @@
 //! | `t.branch_x`, `t.tag_x`, `t.snapshot_id_123`, `t.at_timestamp_<ms>` | the same, for tools that can only send names; milliseconds since the epoch |
 //!
 //! How a statement goes: text → tokens → `clause` takes the time-travel clauses out → DataFusion's parser → `references`
-//! puts them back into the syntax tree and resolves selectors → `hidden_columns` finds the metadata columns it names →
-//! DataFusion's planner, which asks `statement_planner` for the tables that have a version or show metadata columns →
-//! `guard` refuses writes.
+//! puts them back into the syntax tree and resolves selectors → `table_function` opens what `iceberg_scan` reads →
+//! `hidden_columns` finds the metadata columns it names → DataFusion's planner, which asks `statement_planner` for the
+//! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `guard` refuses writes.
 //!
 //! # Metadata columns
 //! A SELECT can name `_file`, `_pos`, `_spec_id`, `_partition` and, on tables of version 3, `_row_id` and
 //! `_last_updated_sequence_number` of every Iceberg table in its FROM clause, in any of its clauses and in subqueries.
-//! `*` and `t.*` never list them. A column of the table with such a name goes first, as does every other column that the
-//! FROM clause has under an unqualified name. They cannot be used together with NATURAL JOIN.
+//! `*` and `t.*` never list them. A column of the table hides the metadata column of its name, and a name without its
+//! table means a column that the FROM clause shows before it means a metadata column. A SELECT with a NATURAL JOIN
+//! cannot name them.
 //!
 //! Each table is loaded once a statement (DataFusion's planner keeps tables by their resolved name, so `t`, `s.t` and
 //! `c.s.t` are one), and every version of it is pinned from that one state.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod fake;
+mod rows_of_files;
 mod sessions;
 
 use std::sync::Arc;
