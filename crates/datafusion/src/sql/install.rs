@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use datafusion::catalog::TableFunction;
 use datafusion::execution::SessionStateBuilder;
 use drumlin_table::storage::Storage;
 
 use super::guard::ReadOnlyGuard;
 use super::relation_planner::TimeTravelPlanner;
+use super::table_function::{self, IcebergScanFunction};
 use crate::catalog::IcebergTableFactory;
 
 /// Installs Drumlin's planners and rules in a session.
@@ -27,7 +29,7 @@ pub trait IcebergStateBuilderExt {
     /// to write to Iceberg tables. The dialect stays as it is: the full time-travel syntax is understood by
     /// [`sql`](super::sql) and [`iceberg_sql`](super::IcebergContextExt::iceberg_sql), in any dialect.
     ///
-    /// `CREATE EXTERNAL TABLE … STORED AS ICEBERG` works as well. Files are found by the default options of stores and
+    /// `CREATE EXTERNAL TABLE … STORED AS ICEBERG` and `FROM iceberg_scan('location')` work as well. Files are found by the default options of stores and
     /// the environment.
     fn with_iceberg(self) -> Self;
 
@@ -47,6 +49,13 @@ impl IcebergStateBuilderExt for SessionStateBuilder {
         self.table_factories().get_or_insert_default().insert(
             IcebergTableFactory::FILE_TYPE.to_owned(),
             Arc::new(IcebergTableFactory::new(storage)),
+        );
+        self.table_functions().get_or_insert_default().insert(
+            table_function::NAME.to_owned(),
+            Arc::new(TableFunction::new(
+                table_function::NAME.to_owned(),
+                Arc::new(IcebergScanFunction),
+            )),
         );
         self.relation_planners()
             .get_or_insert_default()

@@ -14,23 +14,42 @@
 //! | `t.branch_x`, `t.tag_x`, `t.snapshot_id_123`, `t.at_timestamp_<ms>` | the same, for tools that can only send names; milliseconds since the epoch |
 //!
 //! How a statement goes: text → tokens → `clause` takes the time-travel clauses out → DataFusion's parser → `references`
-//! puts them back into the syntax tree and resolves selectors → `hidden_columns` finds the metadata columns it names →
-//! DataFusion's planner, which asks `statement_planner` for the tables that have a version or show metadata columns →
-//! `guard` refuses writes.
+//! puts them back into the syntax tree and resolves selectors → `table_function` opens what `iceberg_scan` reads →
+//! `hidden_columns` finds the metadata columns it names → DataFusion's planner, which asks `statement_planner` for the
+//! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `guard` refuses writes.
 //!
 //! # Metadata columns
 //! A SELECT can name `_file`, `_pos`, `_spec_id`, `_partition` and, on tables of version 3, `_row_id` and
 //! `_last_updated_sequence_number` of every Iceberg table in its FROM clause, in any of its clauses and in subqueries.
-//! `*` and `t.*` never list them. A column of the table with such a name goes first, as does every other column that the
-//! FROM clause has under an unqualified name. They cannot be used together with NATURAL JOIN.
+//! `*` and `t.*` never list them. A column of the table hides the metadata column of its name, and a name without its
+//! table means a column that the FROM clause shows before it means a metadata column. A SELECT with a NATURAL JOIN
+//! cannot name them.
 //!
 //! Each table is loaded once a statement (DataFusion's planner keeps tables by their resolved name, so `t`, `s.t` and
 //! `c.s.t` are one), and every version of it is pinned from that one state.
 //!
+//! # Tables without a catalog
+//! `iceberg_scan('location')` in a FROM clause reads the table at a location, or the one that a metadata file states.
+//! Options follow by name:
+//!
+//! | option | meaning |
+//! |---|---|
+//! | `snapshot => 123` | the snapshot with this id |
+//! | `ref => 'x'`, `branch => 'x'`, `tag => 'x'` | a branch or tag, a branch, a tag |
+//! | `timestamp => …` | what was current at this time, written as after `TIMESTAMP AS OF` |
+//! | `metadata_columns => true` | metadata columns are in `*` as well |
+//! | `guess_newest_metadata => true` | see [`OpenOptions::guess_newest_metadata`](drumlin_table::OpenOptions::guess_newest_metadata) |
+//! | `'s3.endpoint' => '…'` and others with a dot | options of the store: the scan has stores of its own, see [`StoreOptions`](drumlin_table::storage::StoreOptions) |
+//!
+//! A location is opened once a statement. The files are found through the storage of the session
+//! ([`with_iceberg_storage`](IcebergStateBuilderExt::with_iceberg_storage)). Its columns are qualified with its alias, or
+//! with `iceberg_scan`. A view or a prepared statement stays at the snapshot that was current when it was made.
+//!
 //! # Without [`sql`]
 //! `SessionContext::sql` does not know metadata columns: register
 //! [`with_metadata_columns`](crate::IcebergTableProvider::with_metadata_columns) to have them, in `*` as well. It leaves
-//! the versions to its parser and planner. What happens depends on `datafusion.sql_parser.dialect`:
+//! the versions to its parser and planner. `iceberg_scan('location')` works there in sessions with the extension, without
+//! options, and each call opens the table anew. What happens depends on `datafusion.sql_parser.dialect`:
 //! - In the default dialect and all others but the next four, each of the clauses above is a syntax error, and a selector
 //!   is a table that is not found: nothing is silently wrong.
 //! - `databricks`, `snowflake` and `bigquery` parse `VERSION AS OF <number>`, `TIMESTAMP AS OF`, `FOR SYSTEM_TIME AS OF`,
@@ -48,6 +67,7 @@ mod references;
 mod relation_planner;
 mod split;
 mod statement_planner;
+mod table_function;
 mod timestamp;
 mod version;
 
@@ -69,6 +89,7 @@ use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use self::statement_planner::StatementPlanner;
+use crate::session::storage_of;
 
 pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
@@ -126,7 +147,9 @@ pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>
     let (mut parsed, clauses) = parse(&state, statement)?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
-    let plan = hidden_columns::plan(state, parsed, Arc::new(StatementPlanner::default())).await?;
+    let scans = table_function::open(&mut parsed, &storage_of(state.config()), &milliseconds).await?;
+    let planner = Arc::new(StatementPlanner::new(scans));
+    let plan = hidden_columns::plan(state, parsed, planner).await?;
     guard::refuse_writes(&plan)?;
     Ok(plan)
 }

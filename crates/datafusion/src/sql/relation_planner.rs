@@ -12,13 +12,15 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::sqlparser::ast::TableFactor;
+use datafusion::sql::sqlparser::ast::{ObjectName, TableFactor};
 
 use super::clause::{Requested, requested};
+use super::table_function::{self, call_function};
 use super::timestamp;
 use super::version::{TableVersion, as_versioned};
 
-/// Claims every table reference with a version: Iceberg tables are pinned at it, all others are refused.
+/// Claims every table reference with a version: Iceberg tables are pinned at it, all others are refused. Calls of
+/// `iceberg_scan` are claimed, too, so that each is planned under a name of its own.
 #[derive(Debug, Default)]
 pub struct TimeTravelPlanner;
 
@@ -28,22 +30,35 @@ impl RelationPlanner for TimeTravelPlanner {
         relation: TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<RelationPlanning> {
-        if let TableFactor::Table {
-            alias,
-            version: Some(_),
-            ..
-        } = &relation
-            && let Some(table) = referenced(&relation, context)?
-        {
-            let (plan, _) = table.scan(&BTreeSet::new())?;
-            let planned = PlannedRelation::new(plan, alias.clone());
-            return Ok(RelationPlanning::Planned(Box::new(planned)));
-        }
-        Ok(RelationPlanning::Original(Box::new(relation)))
+        let (table, alias) = match &relation {
+            TableFactor::Table {
+                alias,
+                version: Some(_),
+                ..
+            } => (referenced(&relation, context)?, alias),
+            TableFactor::Table { alias, .. } | TableFactor::Function { alias, .. } => {
+                match table_function::call(&relation) {
+                    Some((name, args)) => {
+                        refuse_modifiers(name, &relation, "a table function")?;
+                        (Some(call_function(args, context)?), alias)
+                    }
+                    None => (None, alias),
+                }
+            }
+            _ => (None, &None),
+        };
+        Ok(match table {
+            Some(table) => {
+                let (plan, _) = table.scan(&BTreeSet::new())?;
+                RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.clone())))
+            }
+            None => RelationPlanning::Original(Box::new(relation)),
+        })
     }
 }
 
 /// An Iceberg table as a FROM clause refers to it.
+#[derive(Debug, Clone)]
 pub(super) struct Referenced {
     /// What its columns are qualified with unless it has an alias.
     pub(super) reference: TableReference,
@@ -51,9 +66,9 @@ pub(super) struct Referenced {
     ///
     /// DataFusion compares scans by name and columns only, and would take the same expression over two versions of a
     /// table (say, two scalar subqueries) for one and the same.
-    scan: Option<TableReference>,
+    pub(super) scan: Option<TableReference>,
     /// The table, pinned at its version.
-    provider: Arc<dyn TableProvider>,
+    pub(super) provider: Arc<dyn TableProvider>,
 }
 
 /// The Iceberg table that `factor` means, pinned at the version it asks for. `None`: it asks for none, and is no
@@ -66,16 +81,7 @@ pub(super) fn referenced(
     context: &mut dyn RelationPlannerContext,
 ) -> Result<Option<Referenced>> {
     let TableFactor::Table {
-        name,
-        args,
-        with_hints,
-        version,
-        with_ordinality,
-        partitions,
-        json_path,
-        sample,
-        index_hints,
-        ..
+        name, args, version, ..
     } = factor
     else {
         return Ok(None);
@@ -113,22 +119,12 @@ pub(super) fn referenced(
             Ok(None)
         };
     };
-    if !with_hints.is_empty()
-        || *with_ordinality
-        || !partitions.is_empty()
-        || json_path.is_some()
-        || sample.is_some()
-        || !index_hints.is_empty()
-    {
-        let what = if with_version {
-            "time travel"
-        } else {
-            "metadata columns"
-        };
-        return plan_err!(
-            "{name}: hints, WITH ORDINALITY, PARTITION, JSON paths and samples cannot be combined with {what}"
-        );
-    }
+    let what = if with_version {
+        "time travel"
+    } else {
+        "metadata columns"
+    };
+    refuse_modifiers(name, factor, what)?;
     Ok(Some(match version {
         Some(version) => Referenced {
             provider: table.at_version(&version)?,
@@ -144,6 +140,36 @@ pub(super) fn referenced(
             reference,
         },
     }))
+}
+
+/// Refuses what would be ignored when a table is planned here.
+pub(super) fn refuse_modifiers(name: &ObjectName, factor: &TableFactor, what: &str) -> Result<()> {
+    let any = match factor {
+        TableFactor::Table {
+            with_hints,
+            with_ordinality,
+            partitions,
+            json_path,
+            sample,
+            index_hints,
+            ..
+        } => {
+            !with_hints.is_empty()
+                || *with_ordinality
+                || !partitions.is_empty()
+                || json_path.is_some()
+                || sample.is_some()
+                || !index_hints.is_empty()
+        }
+        TableFactor::Function { with_ordinality, .. } => *with_ordinality,
+        _ => false,
+    };
+    if any {
+        return plan_err!(
+            "{name}: hints, WITH ORDINALITY, PARTITION, JSON paths and samples cannot be combined with {what}"
+        );
+    }
+    Ok(())
 }
 
 fn resolved(requested: Requested, context: &mut dyn RelationPlannerContext) -> Result<TableVersion> {

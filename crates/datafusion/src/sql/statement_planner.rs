@@ -14,7 +14,8 @@ use datafusion::sql::sqlparser::ast::{Ident, TableAlias, TableAliasColumnDef, Ta
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::hidden_columns::{FromColumns, Shown};
-use super::relation_planner::referenced;
+use super::relation_planner::{referenced, refuse_modifiers};
+use super::table_function::Scans;
 use super::table_location;
 
 /// Marks a FROM clause whose columns are to be reported. No identifier of a statement can be this one.
@@ -30,9 +31,10 @@ pub(super) fn from_mark(index: usize) -> TableAlias {
     }
 }
 
-/// The relation planner of one statement: versions, metadata columns, and reports of marked FROM clauses.
-#[derive(Debug, Default)]
+/// The relation planner of one statement: versions, metadata columns, calls of `iceberg_scan`, and reports of marked FROM clauses.
+#[derive(Debug)]
 pub(super) struct StatementPlanner {
+    scans: Scans,
     pass: Mutex<Pass>,
 }
 
@@ -47,6 +49,14 @@ struct Pass {
 }
 
 impl StatementPlanner {
+    /// `scans`: what the calls of `iceberg_scan` read.
+    pub(super) fn new(scans: Scans) -> Self {
+        Self {
+            scans,
+            pass: Mutex::default(),
+        }
+    }
+
     /// Begins a pass in which the tables at these places show these metadata columns.
     pub(super) fn start(&self, wanted: impl Iterator<Item = (Location, BTreeSet<String>)>) {
         *self.pass() = Pass {
@@ -71,28 +81,38 @@ impl StatementPlanner {
         factor: &TableFactor,
         context: &mut dyn RelationPlannerContext,
     ) -> Result<Option<PlannedRelation>> {
-        let TableFactor::Table {
-            name,
-            alias,
-            version,
-            args,
-            ..
-        } = factor
-        else {
-            return Ok(None);
+        let (name, alias, version, is_function) = match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                version,
+                args,
+                ..
+            } => (name, alias, version.as_ref(), args.is_some()),
+            TableFactor::Function { name, alias, .. } => (name, alias, None, true),
+            _ => return Ok(None),
         };
         let location = table_location(name);
         let wanted = location
             .and_then(|at| self.pass().wanted.get(&at).cloned())
             .unwrap_or_default();
-        if version.is_none() && (wanted.is_empty() || args.is_some()) {
-            return Ok(None);
-        }
-        let Some(table) = referenced(factor, context)? else {
-            return Ok(None);
+        let table = if is_function && version.is_none() {
+            let Some(table) = location.and_then(|at| self.scans.get(&at)) else {
+                return Ok(None);
+            };
+            refuse_modifiers(name, factor, "a table function")?;
+            table.clone()
+        } else {
+            if version.is_none() && wanted.is_empty() {
+                return Ok(None);
+            }
+            let Some(table) = referenced(factor, context)? else {
+                return Ok(None);
+            };
+            table
         };
         let (plan, columns) = table.scan(&wanted)?;
-        if version.is_none() && columns.is_empty() {
+        if version.is_none() && !is_function && columns.is_empty() {
             return Ok(None);
         }
         let mut alias = alias.clone();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod fake;
+mod rows_of_files;
 mod sessions;
 
 use std::sync::Arc;
@@ -212,7 +213,7 @@ async fn selectors() {
             "SELECT v FROM datafusion.public.t.at_timestamp_1704067200123",
             "the time 1704067200123 ms",
         ),
-        ("SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x", "current|tag 'a-b'"),
+        ("SELECT t.v, x.v FROM t, t.\"tag_a-b\" AS x", "current|tag `a-b`"),
         ("SELECT t.v FROM t.branch_x", "branch `x`"),
         // A table of that very name wins.
         ("SELECT v FROM c.s.branch_real", "branch_real load 2"),

@@ -183,7 +183,8 @@ fn argument(call: &Function) -> Option<(&str, &Expr)> {
     }
 }
 
-fn integer(value: &Expr) -> Option<i64> {
+/// A 64-bit integer literal, with or without sign.
+pub(crate) fn integer(value: &Expr) -> Option<i64> {
     let (negative, value) = match value {
         Expr::UnaryOp {
             op: UnaryOperator::Minus,
@@ -209,7 +210,8 @@ fn integer(value: &Expr) -> Option<i64> {
     }
 }
 
-fn quoted(value: &Expr) -> Option<&str> {
+/// The text of a string literal.
+pub(crate) fn quoted(value: &Expr) -> Option<&str> {
     let Expr::Value(value) = value else {
         return None;
     };

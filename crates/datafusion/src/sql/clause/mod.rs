@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::Dialect;
 use datafusion::sql::sqlparser::tokenizer::{Location, TokenWithSpan};
 
-pub(crate) use forms::{Requested, instant, requested, selector, selector_clause};
+pub(crate) use forms::{Requested, instant, integer, quoted, requested, selector, selector_clause};
 
 /// A time-travel clause as written.
 #[derive(Debug)]

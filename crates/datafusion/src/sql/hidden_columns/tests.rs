@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use drumlin_format::metadata::TableMetadata;
 use drumlin_table::Table;
@@ -10,11 +12,11 @@ use drumlin_table::storage::Storage;
 
 use crate::IcebergTableProvider;
 use crate::sql::sql;
-use crate::sql::tests::fake::rows;
+use crate::sql::tests::fake::{FakeSchema, rows};
 
 /// A table of version 3 with the columns `id` and `second`, partitioned by `id`, with an empty snapshot 7.
-pub(crate) fn table(name: &str, second: &str) -> IcebergTableProvider {
-    let metadata = format!(
+pub(crate) fn metadata(name: &str, second: &str) -> String {
+    format!(
         r#"{{"format-version":3,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","location":"memory://w/{name}",
         "last-sequence-number":1,"last-updated-ms":1700000000000,"last-column-id":2,"current-schema-id":0,"next-row-id":0,
         "schemas":[{{"type":"struct","schema-id":0,"fields":[{{"id":1,"name":"id","required":false,"type":"long"}},
@@ -26,7 +28,11 @@ pub(crate) fn table(name: &str, second: &str) -> IcebergTableProvider {
         "manifest-list":"memory://w/{name}/list.avro","summary":{{"operation":"append"}},"schema-id":0}}],
         "snapshot-log":[{{"snapshot-id":7,"timestamp-ms":1700000000000}}],
         "refs":{{"main":{{"snapshot-id":7,"type":"branch"}}}}}}"#
-    );
+    )
+}
+
+fn table(name: &str, second: &str) -> IcebergTableProvider {
+    let metadata = metadata(name, second);
     let metadata = TableMetadata::from_json_bytes(metadata.as_bytes()).unwrap();
     let location = format!("memory://w/{name}/v1.metadata.json");
     let table = Table::new(name, Storage::default(), location, Arc::new(metadata));
@@ -178,6 +184,86 @@ async fn subqueries() {
         ("SELECT (SELECT max(_pos) FROM t) AS x, (SELECT max(_pos) FROM u) AS y", "x y"),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn odd_places() {
+    check(&[
+        ("EXPLAIN SELECT *, _file FROM t", "plan_type plan"),
+        (
+            "SELECT * FROM t x JOIN t y ON x.id = y.id WHERE x._file = 'a'",
+            "id a id a",
+        ),
+        ("SELECT * FROM t WHERE _file = (SELECT max(_file) FROM t)", "id a"),
+        (
+            "SELECT * FROM t WHERE _pos IN (SELECT _pos FROM t WHERE _file > '')",
+            "id a",
+        ),
+        ("SELECT max(_pos) FILTER (WHERE _file = '') AS m FROM t", "m"),
+        (
+            "SELECT CASE WHEN _pos > 1 THEN CAST(_pos AS VARCHAR) ELSE a END AS c FROM t",
+            "c",
+        ),
+        ("SELECT t.* EXCLUDE (a), _file FROM t", "id _file"),
+        ("SELECT * FROM t ORDER BY (SELECT max(_pos) FROM u)", "id a"),
+        ("SELECT _file, count(*) AS n FROM t GROUP BY ALL", "_file n"),
+        (
+            "SELECT _file, a, count(*) AS n FROM t GROUP BY GROUPING SETS ((_file), (a))",
+            "_file a n",
+        ),
+        (
+            "SELECT * FROM t, UNNEST([1, 2]) AS x (n) WHERE _pos = n",
+            "id a n",
+        ),
+        (
+            "SELECT * FROM (t JOIN u USING (id)) AS j WHERE j.a = ''",
+            "id a id:1 b",
+        ),
+        ("SELECT *, _file FROM t LIMIT 3", "id a _file"),
+        ("SELECT *, _pos FROM t WHERE a = '_file'", "id a _pos"),
+        (
+            "SELECT DISTINCT t.*, u.* FROM t, u WHERE t._partition.part = u._spec_id",
+            "id a id b",
+        ),
+        (
+            "SELECT * FROM t FULL JOIN u USING (id) WHERE t._file IS NULL OR u._file IS NULL",
+            "id a b",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn identifiers_as_written() {
+    let config = SessionConfig::new().set_bool("datafusion.sql_parser.enable_ident_normalization", false);
+    let ctx = SessionContext::new_with_config(config);
+    ctx.register_table("\"T\"", Arc::new(table("T", "a"))).unwrap();
+    for (query, expected) in [
+        ("SELECT *, _file FROM T", Ok("id a _file")),
+        ("SELECT X.*, X._file FROM T X", Ok("id a _file")),
+    ] {
+        assert_eq!(
+            columns(&ctx, query).await.as_deref(),
+            expected.as_deref(),
+            "{query}"
+        );
+    }
+    assert!(columns(&ctx, "SELECT _FILE FROM T").await.is_err());
+}
+
+#[tokio::test]
+async fn tables_are_loaded_once() {
+    let schema = Arc::new(FakeSchema::default());
+    let catalog = MemoryCatalogProvider::new();
+    catalog.register_schema("s", Arc::clone(&schema) as _).unwrap();
+    let ctx = SessionContext::new();
+    ctx.register_catalog("c", Arc::new(catalog));
+    let query =
+        "SELECT *, (SELECT max(_file) FROM (SELECT v AS _file FROM c.s.t) e JOIN c.s.t y ON true) AS m
+        FROM (SELECT v AS _file FROM c.s.t) d JOIN c.s.t x ON _file = x.v";
+    let found = columns(&ctx, query).await;
+    assert_eq!(found.as_deref(), Ok("_file id v version timestamp m"));
+    assert_eq!(schema.loads.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
