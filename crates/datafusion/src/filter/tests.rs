@@ -55,7 +55,7 @@ fn literals_that_do_not_fit_are_left_out() {
                 .eq(lit(1))
                 .or(Expr::Literal(S::Boolean(Some(false)), None))
         )
-        .replace("i = 1", "i in (1)")
+        .replace("i = 1", "i IN (1)")
     );
     assert_eq!(
         text(col("i").in_list(vec![lit(1), lit(S::Int32(None))], true)),
