@@ -75,6 +75,8 @@ fn data_file(number: i64, day: i32) -> Option<DataFile> {
     let start = i64::from(FIRST_DAY + day) * MICROS_PER_DAY;
     let [noise, first, second, third] = [0, 1, 2, 3].map(|n| scattered(number * 4 + n));
     let micros = noise.rem_euclid(3_600_000_000);
+    // Names come in no order, cut to 16 characters as writers do.
+    let name = |initial: char, noise: i64| format!("{initial}{:015x}", noise.cast_unsigned() >> 4);
     let bounds = |id: i64, ts: i64, name: String| {
         let values = [
             (ID, Value::Long(id)),
@@ -92,15 +94,11 @@ fn data_file(number: i64, day: i32) -> Option<DataFile> {
         value_counts: Some(BTreeMap::from([(ID, ROWS), (TS, ROWS), (NAME, ROWS)])),
         null_value_counts: Some(BTreeMap::from([(ID, 0), (TS, 0), (NAME, noise.rem_euclid(100))])),
         nan_value_counts: None,
-        lower_bounds: Some(bounds(
-            first_id(number),
-            start + noise,
-            format!("aaron {noise:010}"),
-        )?),
+        lower_bounds: Some(bounds(first_id(number), start + micros, name('a', first))?),
         upper_bounds: Some(bounds(
             first_id(number + 1) - 1,
             start + MICROS_PER_DAY - 1 - micros,
-            format!("z{:015x}", second >> 4 & 0x0fff_ffff_ffff_ffff),
+            name('z', second),
         )?),
     };
     let path = format!(
