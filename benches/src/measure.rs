@@ -43,6 +43,8 @@ impl Stopwatch {
 /// The processor time of the threads that live. Nanoseconds per thread, where the total of the process is counted
 /// in hundredths of a second; [`runtime`] keeps its threads so that none takes its time away with it.
 pub fn cpu_time() -> io::Result<Duration> {
+    // The time of a thread that runs is brought up to date when it stops running.
+    std::thread::sleep(Duration::from_micros(1));
     let mut nanos = 0u64;
     for thread in fs::read_dir("/proc/self/task")? {
         let file = thread?.path().join("schedstat");

@@ -73,8 +73,10 @@ pub fn first_id(file: i64) -> i64 {
 
 fn data_file(number: i64, day: i32) -> Option<DataFile> {
     let start = i64::from(FIRST_DAY + day) * MICROS_PER_DAY;
-    // Names come in no order: their bounds are the same wide range, a little different in each file.
-    let noise = number.wrapping_mul(0x9E37_79B9).rem_euclid(1_000_000);
+    let [noise, first, second, third] = [0, 1, 2, 3].map(|n| scattered(number * 4 + n));
+    let micros = noise.rem_euclid(3_600_000_000);
+    // Names come in no order, cut to 16 characters as writers do.
+    let name = |initial: char, noise: i64| format!("{initial}{:015x}", noise.cast_unsigned() >> 4);
     let bounds = |id: i64, ts: i64, name: String| {
         let values = [
             (ID, Value::Long(id)),
@@ -88,24 +90,21 @@ fn data_file(number: i64, day: i32) -> Option<DataFile> {
     };
     let each = |value: i64| Some(BTreeMap::from([(ID, value), (TS, value + 1), (NAME, value + 2)]));
     let metrics = ColumnMetricsBuilder {
-        column_sizes: each(4_000_000 + noise),
+        column_sizes: each(4_000_000 + noise.rem_euclid(1_000_000)),
         value_counts: Some(BTreeMap::from([(ID, ROWS), (TS, ROWS), (NAME, ROWS)])),
-        null_value_counts: Some(BTreeMap::from([(ID, 0), (TS, 0), (NAME, noise % 100)])),
+        null_value_counts: Some(BTreeMap::from([(ID, 0), (TS, 0), (NAME, noise.rem_euclid(100))])),
         nan_value_counts: None,
-        lower_bounds: Some(bounds(
-            first_id(number),
-            start + noise,
-            format!("aaron {noise:010}"),
-        )?),
+        lower_bounds: Some(bounds(first_id(number), start + micros, name('a', first))?),
         upper_bounds: Some(bounds(
             first_id(number + 1) - 1,
-            start + MICROS_PER_DAY - 1 - noise,
-            format!("zoe {noise:012}"),
+            start + MICROS_PER_DAY - 1 - micros,
+            name('z', second),
         )?),
     };
     let path = format!(
-        "s3://warehouse/db/events/data/ts_day={}/{number:05}-{noise}-6f1d3f5e-8a70-4a3c-9d1c-0c7c5a6e8b1f-0.parquet",
-        FIRST_DAY + day
+        "s3://warehouse/db/events/data/ts_day={}/{:05}-{number}-{second:016x}{third:016x}-0.parquet",
+        FIRST_DAY + day,
+        number.rem_euclid(200),
     );
     Some(DataFile {
         content: DataContent::Data,
@@ -114,7 +113,7 @@ fn data_file(number: i64, day: i32) -> Option<DataFile> {
         spec_id: 0,
         partition: vec![Some(Value::Int(FIRST_DAY + day))],
         record_count: ROWS,
-        file_size_in_bytes: 12_000_000 + noise,
+        file_size_in_bytes: 12_000_000 + noise.rem_euclid(1_000_000),
         column_metrics: metrics.build(),
         key_metadata: None,
         split_offsets: Some(vec![4]),
@@ -125,4 +124,15 @@ fn data_file(number: i64, day: i32) -> Option<DataFile> {
         content_offset: None,
         content_size_in_bytes: None,
     })
+}
+
+/// A number that looks like chance (the finalizer of SplitMix64): real metadata does not compress to nothing either.
+fn scattered(number: i64) -> i64 {
+    let mut z = number
+        .cast_unsigned()
+        .wrapping_add(1)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (z ^ (z >> 31)).cast_signed()
 }

@@ -95,8 +95,12 @@ fn main() -> Result<()> {
     synthetic_table::write_many_files(&files, arguments.manifests, arguments.files / arguments.manifests)?;
     synthetic_table::write_many_snapshots(&snapshots, arguments.snapshots)?;
     println!(
-        "{} files in {} manifests; {} snapshots; {} runs each\n",
-        arguments.files, arguments.manifests, arguments.snapshots, arguments.runs
+        "{} files in {} manifests of {:.1} MB together; {} snapshots; {} runs each\n",
+        arguments.files,
+        arguments.manifests,
+        size_of_folder(&files.join("metadata"))? as f64 / 1e6,
+        arguments.snapshots,
+        arguments.runs
     );
     println!(
         "| | CPU ms: best | median | wall ms: best | median | files | peak memory of the first, MB | bytes a file of the table |"
@@ -219,4 +223,13 @@ fn predicate(figure: Figure, table: &Table, days: i32) -> Result<Predicate> {
         }
         _ => Predicate::AlwaysTrue,
     })
+}
+
+/// The bytes of the files in a folder.
+fn size_of_folder(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for file in std::fs::read_dir(folder)? {
+        bytes += file?.metadata()?.len();
+    }
+    Ok(bytes)
 }

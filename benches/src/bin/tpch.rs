@@ -40,7 +40,7 @@ struct Arguments {
     /// `target_partitions` of all sessions, and threads.
     #[arg(long, default_value_t = 2)]
     partitions: usize,
-    /// Also print EXPLAIN ANALYZE of each query on each side.
+    /// Also print EXPLAIN ANALYZE of each query on each side, with statistics.
     #[arg(long)]
     analyze: bool,
 }
@@ -127,7 +127,8 @@ async fn sides(arguments: &Arguments, layout: &Layout) -> Result<Vec<Side>> {
     let names = ["plain", "iceberg", "plain by month", "iceberg by month"];
     let mut sides = Vec::new();
     for (place, name) in names.into_iter().enumerate() {
-        let config = SessionConfig::new().with_target_partitions(arguments.partitions);
+        let mut config = SessionConfig::new().with_target_partitions(arguments.partitions);
+        config.options_mut().explain.show_statistics = arguments.analyze;
         let ctx = SessionContext::new_with_config(config);
         let storage = Storage::default();
         let by_month = [PLAIN_BY_MONTH, ICEBERG_BY_MONTH].contains(&place);

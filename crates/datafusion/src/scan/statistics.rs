@@ -16,6 +16,9 @@ use drumlin_table::arrow::field_id;
 use crate::projection::adapter::FileColumns;
 use crate::scalar::to_scalar;
 
+/// The memory of a value of a string or binary column, beside long texts.
+const VIEW_BYTES: usize = 16;
+
 /// The statistics of a file for the columns of a scan, in their order.
 pub fn of_file(
     file: &DataFile,
@@ -38,8 +41,9 @@ pub fn of_file(
     };
     Statistics {
         num_rows: rows.map_or(Precision::Absent, Precision::Exact),
-        total_byte_size: usize::try_from(file.file_size_in_bytes)
-            .map_or(Precision::Absent, Precision::Inexact),
+        // The file's size is that of all its columns, compressed. Beside the sizes of other inputs, which are those of
+        // the columns they produce in memory, it would mislead the choice of join sides.
+        total_byte_size: Precision::Absent,
         column_statistics: scanned.fields().iter().map(|f| column(f)).collect(),
     }
 }
@@ -58,6 +62,7 @@ fn of_constant(constant: &ScalarValue, rows: Option<usize>) -> ColumnStatistics 
         null_count: Precision::Exact(0),
         min_value: Precision::Exact(constant.clone()),
         max_value: Precision::Exact(constant.clone()),
+        byte_size: byte_size(&constant.data_type(), rows),
         ..ColumnStatistics::new_unknown()
     }
 }
@@ -92,7 +97,21 @@ fn of_column(
         null_count: nulls.map_or(Precision::Absent, Precision::Exact),
         min_value: bound(metrics.lower_bound(column.id)),
         max_value: bound(metrics.upper_bound(column.id)),
+        byte_size: byte_size(data_type, rows),
         ..ColumnStatistics::new_unknown()
+    }
+}
+
+/// The memory of a column: known where all values take the same. A view takes 16 bytes, and its text besides where
+/// that is longer than 12: how much that is, manifests do not say.
+fn byte_size(data_type: &DataType, rows: Option<usize>) -> Precision<usize> {
+    let bytes = |width| rows.and_then(|rows| rows.checked_mul(width));
+    match (data_type.primitive_width(), data_type) {
+        (Some(width), _) => bytes(width).map_or(Precision::Absent, Precision::Exact),
+        (None, DataType::Utf8View | DataType::BinaryView) => {
+            bytes(VIEW_BYTES).map_or(Precision::Absent, Precision::Inexact)
+        }
+        _ => Precision::Absent,
     }
 }
 
