@@ -327,13 +327,15 @@ impl SpecColumns {
 
 /// Runs of files of about the same number of bytes, at most `groups` of them.
 fn balanced(files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
-    let total: u64 = files.iter().map(|f| f.object_meta.size.max(1)).sum();
+    // Sizes come from manifests and may be absurd.
+    let sizes = files.iter().map(|f| f.object_meta.size.max(1));
+    let total = sizes.fold(0u64, u64::saturating_add);
     let share = total.div_ceil(u64::try_from(groups.max(1)).unwrap_or(1)).max(1);
     let mut balanced: Vec<Vec<PartitionedFile>> = Vec::new();
     let mut before = 0u64;
     for file in files {
         let group = usize::try_from(before / share).unwrap_or(0);
-        before += file.object_meta.size.max(1);
+        before = before.saturating_add(file.object_meta.size.max(1));
         if balanced.len() <= group {
             balanced.push(Vec::new());
         }

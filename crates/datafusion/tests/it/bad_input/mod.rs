@@ -1,0 +1,7 @@
+//! Files that are damaged, gone or absurd: the right rows or an error that names the file; no panic, no hang.
+
+mod absurd;
+mod damage;
+mod damaged;
+mod gone;
+mod subject;

@@ -1,0 +1,10 @@
+//! Tests of Iceberg tables in DataFusion as a user of the crate has them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bad_input;
+mod catalog;
+mod conformance;
+mod projection;
+mod session;
+mod snapshots;
+mod written;
