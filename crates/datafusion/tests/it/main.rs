@@ -5,6 +5,7 @@ mod bad_input;
 mod catalog;
 mod conformance;
 mod projection;
+mod pruning;
 mod session;
 mod snapshots;
 mod written;
