@@ -7,13 +7,13 @@
 -- for. Where a catalog or a version hint says it, the option is not needed.
 
 
--- 1. A table whose columns were renamed, moved, dropped, added and promoted. --------------------------------------------
+-- 1. A table whose columns were renamed, moved, dropped and added. -----------------------------------------------------
 
 CREATE EXTERNAL TABLE evolved STORED AS ICEBERG LOCATION 's3://conformance/schema_evolution'
 OPTIONS (guess_newest_metadata 'true');
 
--- Columns are matched by field id. `alpha` was once called `a`; today's `a` was `c` and a float; `b` was dropped and
--- later added again, so it is another column, and the old values of the old `b` are not in it.
+-- Columns are matched by field id. `alpha` was once called `a`; today's `a` was called `c`; `b` was dropped and later added
+-- again, so it is another column, and the old values of the old `b` are not in it.
 SELECT * FROM evolved ORDER BY id;
 
 -- The same table as it was after its second commit, with the columns of that time.
