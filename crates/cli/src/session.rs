@@ -49,7 +49,9 @@ impl Session {
         let catalog = ObjectStoreCatalog::new(storage.clone(), &args.warehouse);
         let mut config = SessionConfig::new()
             .with_information_schema(true)
-            .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA);
+            .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA)
+            // Otherwise the builder puts an empty catalog in the place of the warehouse.
+            .with_create_default_catalog_and_schema(false);
         // Errors show the place they are about.
         config.options_mut().sql_parser.collect_spans = true;
         let catalogs = Arc::new(MemoryCatalogProviderList::new());

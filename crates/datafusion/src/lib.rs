@@ -14,3 +14,13 @@ pub mod table_provider;
 pub use catalog::IcebergCatalogProvider;
 pub use sql::{IcebergContextExt, IcebergStateBuilderExt, sql};
 pub use table_provider::IcebergTableProvider;
+
+/// The examples of these documents are compiled as doc tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../../docs/embedding.md")]
+    struct Embedding;
+}
