@@ -41,7 +41,8 @@ pub struct Session {
 impl Session {
     /// A session over the tables of the warehouse that the arguments name.
     pub async fn open(args: &Args) -> Result<Self> {
-        let storage = Storage::new(args.options.iter().cloned().collect());
+        let options = args.options.iter().cloned().collect();
+        let storage = Storage::default().with_options(options).map_err(external)?;
         for (uri, folder) in &args.mounts {
             let store = LocalFileSystem::new_with_prefix(folder)?;
             storage.register(uri, Arc::new(store)).map_err(external)?;

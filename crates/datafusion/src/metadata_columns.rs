@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::parquet::arrow::RowNumber;
-use drumlin_format::metadata::TableMetadata;
 use drumlin_format::types::{NestedField, StructType};
+use drumlin_table::Table;
 use drumlin_table::arrow::{FIELD_ID_KEY, column_to_arrow};
 
 /// The location of the row's data file.
@@ -47,13 +47,14 @@ pub const NAMES: [&str; 6] = [
 
 /// The metadata columns of a table. A table that was never partitioned has no [`PARTITION`], one below version 3 no
 /// row lineage.
-pub fn metadata_columns(metadata: &TableMetadata) -> Vec<FieldRef> {
+pub fn metadata_columns(table: &Table) -> Vec<FieldRef> {
+    let metadata = table.metadata();
     let mut columns = vec![
         reserved(FILE, FILE_ID, DataType::Utf8, false),
-        row_position(),
+        Arc::new(position(POS)),
         reserved(SPEC_ID, SPEC_ID_ID, DataType::Int32, false),
     ];
-    let partition = unified_partition_type(metadata);
+    let partition = unified_partition_type(table);
     if !partition.fields().is_empty() {
         columns.push(column_to_arrow(&NestedField::optional(
             PARTITION_ID,
@@ -70,19 +71,29 @@ pub fn metadata_columns(metadata: &TableMetadata) -> Vec<FieldRef> {
 }
 
 /// The fields of all partition specs, each once, by ascending field id.
-pub fn unified_partition_type(metadata: &TableMetadata) -> StructType {
+pub fn unified_partition_type(table: &Table) -> StructType {
     let mut fields = BTreeMap::new();
-    for spec in metadata.partition_specs() {
-        for field in spec.partition_type(metadata.current_schema()).fields() {
+    for spec in table.metadata().partition_specs() {
+        for field in table.partition_type(spec).fields() {
             fields.insert(field.id, field.clone());
         }
     }
     StructType::new(fields.into_values().collect())
 }
 
-/// [`POS`] as the Parquet reader makes it.
+/// How scans call [`POS`] inside: files may well have a column called `_pos`, but none of this name.
+pub const ROW_POSITION: &str = "drumlin$row_position";
+
+/// [`POS`] as the Parquet reader makes it, under the name [`ROW_POSITION`].
 pub fn row_position() -> FieldRef {
-    Arc::new(Field::new(POS, DataType::Int64, false).with_extension_type(RowNumber))
+    Arc::new(position(ROW_POSITION))
+}
+
+fn position(name: &str) -> Field {
+    let field = Field::new(name, DataType::Int64, false).with_extension_type(RowNumber);
+    let mut metadata = field.metadata().clone();
+    metadata.insert(FIELD_ID_KEY.to_string(), POS_ID.to_string());
+    field.with_metadata(metadata)
 }
 
 fn reserved(name: &str, id: i32, data_type: DataType, nullable: bool) -> FieldRef {

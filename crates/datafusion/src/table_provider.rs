@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, not_impl_err, plan_datafusion_err};
 use datafusion::logical_expr::dml::InsertOp;
@@ -18,6 +18,13 @@ use crate::filter::to_predicate;
 use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
 use crate::scan::builder::ScanBuilder;
+
+/// A schema with a mark in its metadata, so that the columns of a table are never equal to the schema of a data file:
+/// there DataFusion would leave out what makes the columns of the table from those of the file.
+pub(crate) fn marked(fields: impl Into<Fields>) -> Schema {
+    let mark = ("iceberg.columns-of".to_string(), "table".to_string());
+    Schema::new_with_metadata(fields, [mark].into())
+}
 
 /// An Iceberg table, pinned at one snapshot, for DataFusion to query.
 ///
@@ -39,7 +46,7 @@ impl IcebergTableProvider {
     pub fn try_new(table: Table) -> Result<Self> {
         let columns = TableColumns::of(&table)?;
         Ok(Self {
-            schema: Arc::new(schema_to_arrow(table.schema())),
+            schema: Arc::new(marked(schema_to_arrow(table.schema()).fields)),
             columns: Arc::new(columns),
             table,
             metadata_columns: false,
@@ -55,13 +62,13 @@ impl IcebergTableProvider {
             .iter()
             .cloned()
             .collect();
-        for column in metadata_columns(self.table.metadata()) {
+        for column in metadata_columns(&self.table) {
             if !fields.iter().any(|f| f.name() == column.name()) {
                 fields.push(column);
             }
         }
         Self {
-            schema: Arc::new(Schema::new(fields)),
+            schema: Arc::new(marked(fields)),
             metadata_columns: true,
             ..self.clone()
         }

@@ -42,6 +42,19 @@ pub enum Error {
         /// What was looked for.
         reason: String,
     },
+    /// There is a table at a location, but which of its metadata files is the current one only its catalog knows.
+    #[error(
+        "the table at `{location}` belongs to a catalog, which alone knows the current one of its {files} metadata files: \
+         name the file (the newest by name is {newest}), or allow the guess by the option guess_newest_metadata"
+    )]
+    Catalogued {
+        /// The location of the table.
+        location: String,
+        /// How many metadata files it holds.
+        files: usize,
+        /// The one whose name sorts last.
+        newest: String,
+    },
     /// Something of the table or the request that this library does not do.
     #[error("unsupported: {0}")]
     Unsupported(String),

@@ -19,4 +19,4 @@ pub mod storage;
 pub mod table;
 
 pub use error::{Error, Result};
-pub use table::{OpenOptions, Table, TableVersion};
+pub use table::{OpenOptions, Table, TableVersion, VERSION_HINT};

@@ -13,7 +13,7 @@
 mod tests;
 
 use drumlin_table::storage::Storage;
-use drumlin_table::{OpenOptions, Result, Table};
+use drumlin_table::{Error, OpenOptions, Result, Table, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
 
 /// Folders that are looked into at once.
@@ -116,18 +116,23 @@ impl ObjectStoreCatalog {
 
     /// Loads the table at its newest version; `None` if there is none of this name.
     pub async fn load_table(&self, namespace: &[&str], table: &str) -> Result<Option<Table>> {
-        if !self.table_exists(namespace, table).await? {
+        if !name_is_folder(table) || !namespace.iter().all(|n| name_is_folder(n)) {
             return Ok(None);
         }
         let location = self.location(namespace, table);
-        let opened = Table::open_with(&self.storage, &location, &self.options).await?;
-        let name = namespace
-            .iter()
-            .chain([&table])
-            .copied()
-            .collect::<Vec<_>>()
-            .join(".");
-        Ok(Some(opened.with_name(name)))
+        match Table::open_with(&self.storage, &location, &self.options).await {
+            Ok(opened) => {
+                let name = namespace
+                    .iter()
+                    .chain([&table])
+                    .copied()
+                    .collect::<Vec<_>>()
+                    .join(".");
+                Ok(Some(opened.with_name(name)))
+            }
+            Err(Error::NoTable { .. }) => Ok(None),
+            Err(other) => Err(other),
+        }
     }
 
     fn folder(&self, namespace: &[&str]) -> String {
@@ -143,8 +148,13 @@ impl ObjectStoreCatalog {
         format!("{}/{table}", self.folder(namespace))
     }
 
+    /// A hint is enough; without one, the folder is listed, which may hold many thousand files.
     async fn is_table(&self, location: &str) -> Result<bool> {
-        let files = self.storage.list(&format!("{location}/metadata")).await?.files;
+        let folder = format!("{location}/metadata");
+        if self.storage.exists(&format!("{folder}/{VERSION_HINT}")).await? {
+            return Ok(true);
+        }
+        let files = self.storage.list(&folder).await?.files;
         Ok(files
             .iter()
             .any(|f| f.ends_with(".metadata.json") || f.ends_with(".metadata.json.gz")))

@@ -69,12 +69,9 @@ impl TableProviderFactory for IcebergTableFactory {
             );
         }
         let options = Options::parse(command)?;
-        let storage = if options.store.is_empty() {
-            self.storage.clone()
-        } else {
-            let mut all = self.storage.options().clone();
-            all.extend(options.store);
-            Storage::new(all)
+        let storage = match options.store.is_empty() {
+            true => self.storage.clone(),
+            false => self.storage.with_options(options.store).map_err(external)?,
         };
         let [location] = command.locations.as_slice() else {
             return plan_err!(

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, LargeListArray, ListArray, MapArray, StructArray,
-    new_null_array,
+    Array, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, LargeListArray, ListArray, MapArray,
+    StructArray, new_null_array,
 };
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::compute::{CastOptions, cast_with_options, nullif};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err, plan_err};
 use drumlin_table::arrow::field_id;
@@ -99,6 +100,11 @@ impl Adaptation {
 
     /// Takes the steps. `array` has the type that the steps start from.
     pub fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        self.apply_inside(array, None)
+    }
+
+    /// See [`apply`](Self::apply); `outer` are the nulls of the struct around the array.
+    fn apply_inside(&self, array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
         match self {
             Self::Same => Ok(Arc::clone(array)),
             Self::Cast(to) => {
@@ -112,20 +118,18 @@ impl Adaptation {
                 let stored = array
                     .as_struct_opt()
                     .ok_or_else(|| unexpected(array, "a struct"))?;
+                // Where a struct is null, so are its fields: also those that have a default.
+                let nulls = NullBuffer::union(outer, stored.nulls());
                 let column = |child: &StructField| match child {
                     StructField::Stored(index, steps) => match stored.columns().get(*index) {
-                        Some(column) => steps.apply(column),
+                        Some(column) => steps.apply_inside(column, nulls.as_ref()),
                         None => exec_err!("a struct of a data file has no field {index}"),
                     },
-                    StructField::Missing(value) => value.to_array_of_size(stored.len()),
+                    StructField::Missing(value) => masked(value, stored.len(), nulls.as_ref()),
                 };
                 let columns = children.iter().map(column).collect::<Result<Vec<_>>>()?;
-                let built = StructArray::try_new_with_length(
-                    fields.clone(),
-                    columns,
-                    stored.nulls().cloned(),
-                    stored.len(),
-                )?;
+                let built =
+                    StructArray::try_new_with_length(fields.clone(), columns, nulls.clone(), stored.len())?;
                 Ok(Arc::new(built))
             }
             Self::List(element, steps) => adapt_list(array, element, steps),
@@ -173,6 +177,18 @@ fn adapt_list(array: &ArrayRef, element: &FieldRef, steps: &Adaptation) -> Resul
         .as_list_opt::<i32>()
         .ok_or_else(|| unexpected(array, "a list"))?;
     list(plain.offsets().clone(), plain.values())
+}
+
+/// A value in each of so many rows, but in those that are null.
+fn masked(value: &ScalarValue, rows: usize, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+    let array = value.to_array_of_size(rows)?;
+    match nulls {
+        Some(nulls) if !value.is_null() => {
+            let is_null = BooleanArray::new(!nulls.inner(), None);
+            Ok(nullif(&array, &is_null)?)
+        }
+        _ => Ok(array),
+    }
 }
 
 /// The value of a field that a file does not hold, typed.

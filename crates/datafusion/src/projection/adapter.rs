@@ -19,7 +19,7 @@ use super::adaptation::{Adaptation, MissingFields, missing_value};
 use super::expression::AdaptExpr;
 use super::field_ids::{FileField, any_ids};
 use crate::error::external;
-use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS, ROW_ID_ID};
+use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, ROW_ID_ID, ROW_POSITION};
 use crate::scalar::to_scalar;
 
 /// What a scan knows of one data file before it opens it.
@@ -119,9 +119,17 @@ impl PhysicalExprAdapterFactory for FileAdapterFactory {
     }
 }
 
+/// Whether a cast takes times to another unit.
+fn changes_unit(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Timestamp(a, _), DataType::Timestamp(b, _)) => a != b,
+        (from, to) => from != to && from.is_temporal() && to.is_temporal(),
+    }
+}
+
 /// Whether the reader makes the column's values, as those of the row number.
 fn is_virtual(field: &Field) -> bool {
-    field.name() == POS && field.extension_type_name().is_some()
+    field.name() == ROW_POSITION && field.extension_type_name().is_some()
 }
 
 #[derive(Debug)]
@@ -204,8 +212,11 @@ impl FileAdapter {
     ) -> Result<Arc<dyn PhysicalExpr>> {
         match Adaptation::between(stored, field, self)? {
             Adaptation::Same => Ok(expr),
-            // A plain cast is one that DataFusion sees through when it prunes row groups and pages.
-            Adaptation::Cast(to) => Ok(Arc::new(CastExpr::new(expr, to, None))),
+            // A plain cast is one that DataFusion sees through when it prunes row groups and pages: it turns the cast on
+            // the literal, which for a cast to a finer unit of time would cut the literal.
+            Adaptation::Cast(to) if !changes_unit(stored.field.data_type(), &to) => {
+                Ok(Arc::new(CastExpr::new(expr, to, None)))
+            }
             steps => Ok(Arc::new(AdaptExpr::new(expr, Arc::new(steps), Arc::clone(field)))),
         }
     }
@@ -215,7 +226,7 @@ impl FileAdapter {
         let Some(first) = self.file.first_row_id else {
             return Ok(Arc::new(Literal::new(ScalarValue::Int64(None))));
         };
-        let position = Arc::new(Column::new_with_schema(POS, &self.file_schema)?);
+        let position = Arc::new(Column::new_with_schema(ROW_POSITION, &self.file_schema)?);
         let first = Arc::new(Literal::new(ScalarValue::Int64(Some(first))));
         let inherited: Arc<dyn PhysicalExpr> = Arc::new(BinaryExpr::new(first, Operator::Plus, position));
         self.stored_or(stored, field, inherited)

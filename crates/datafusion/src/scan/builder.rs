@@ -4,16 +4,21 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
+use datafusion::common::stats::Precision;
 use datafusion::common::{Result, ScalarValue, Statistics, not_impl_err, plan_err};
 use datafusion::config::TableParquetOptions;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, FileSource, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::object_store::memory::InMemory;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricValue, Time};
 use datafusion_datasource::compute_all_files_statistics;
@@ -30,14 +35,15 @@ use super::source::IcebergSource;
 use super::statistics;
 use crate::error::external;
 use crate::metadata_columns::{
-    FILE_ID, PARTITION_ID, POS, ROW_ID, SPEC_ID_ID, row_position, unified_partition_type,
+    FILE_ID, PARTITION_ID, POS_ID, ROW_ID_ID, ROW_POSITION, SPEC_ID_ID, row_position, unified_partition_type,
 };
 use crate::projection::adapter::{FileColumns, TableColumns};
 use crate::scalar::{struct_to_scalar, to_scalar};
+use crate::table_provider::marked;
 
-/// The memory that per-file column statistics of one scan may take, as a number of columns of files. Beyond it, files
-/// carry their row counts alone.
-const MAX_FILE_COLUMN_STATISTICS: usize = 2_000_000;
+/// Columns times files of which a scan carries statistics, some 300 bytes each. Beyond it only the number of all rows
+/// is told.
+const MAX_FILE_COLUMN_STATISTICS: usize = 200_000;
 
 /// What a scan is built from.
 pub struct ScanBuilder<'a> {
@@ -57,17 +63,18 @@ impl ScanBuilder<'_> {
     /// Builds the scan of the planned files.
     pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
         self.refuse_variants()?;
+        let is_position = |f: &FieldRef| field_id(f) == Some(POS_ID);
         let needs_position = self
             .projection
             .iter()
-            .any(|f| [POS, ROW_ID].contains(&f.name().as_str()));
+            .any(|f| is_position(f) || field_id(f) == Some(ROW_ID_ID));
         let stored: Vec<FieldRef> = self
             .projection
             .iter()
-            .filter(|f| f.name() != POS)
+            .filter(|f| !is_position(f))
             .cloned()
             .collect();
-        let file_schema = Arc::new(Schema::new(stored));
+        let file_schema = Arc::new(marked(stored));
         let mut table_schema = TableSchema::builder(Arc::clone(&file_schema));
         if needs_position {
             table_schema = table_schema.with_virtual_columns(vec![row_position()]);
@@ -78,27 +85,24 @@ impl ScanBuilder<'_> {
         let parquet = self.parquet_source(table_schema, &plan.summary);
         let source = IcebergSource::new(parquet, Arc::clone(self.columns), self.description(&plan.summary))
             .with_nan_columns(nan_columns(&plan.tasks, &file_schema));
-        let order = self
-            .projection
-            .iter()
-            .map(|f| Ok(scanned.index_of(f.name())?))
-            .collect::<Result<Vec<_>>>()?;
+        let output = |f: &FieldRef| {
+            let name = if is_position(f) { ROW_POSITION } else { f.name() };
+            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new_with_schema(name, &scanned)?);
+            Ok(ProjectionExpr::new(column, f.name().clone()))
+        };
+        let output = self.projection.iter().map(output).collect::<Result<Vec<_>>>()?;
+        let projected = source.try_pushdown_projection(&ProjectionExprs::new(output))?;
+        let source = projected.unwrap_or_else(|| Arc::new(source));
         // Files are read through the source's own reader factory; the session only has to know a store by this name.
         let url = ObjectStoreUrl::parse("iceberg://tables")?;
         let runtime = self.session.runtime_env();
         if runtime.object_store(&url).is_err() {
-            runtime.register_object_store(
-                url.as_ref(),
-                Arc::new(RoutingStore::new(self.table.storage().clone())),
-            );
+            runtime.register_object_store(url.as_ref(), Arc::new(InMemory::new()));
         }
-        let mut config = FileScanConfigBuilder::new(url, Arc::new(source))
+        let config = FileScanConfigBuilder::new(url, source)
             .with_file_groups(groups)
             .with_statistics(totals)
             .with_limit(self.limit);
-        if order.iter().enumerate().any(|(to, from)| to != *from) || order.len() != scanned.fields().len() {
-            config = config.with_projection_indices(Some(order))?;
-        }
         Ok(DataSourceExec::from_data_source(config.build()))
     }
 
@@ -139,10 +143,7 @@ impl ScanBuilder<'_> {
         if let Some(hint) = options.global.metadata_size_hint {
             source = source.with_metadata_size_hint(hint);
         }
-        report(
-            summary,
-            datafusion::datasource::physical_plan::FileSource::metrics(&source),
-        );
+        report(summary, source.metrics());
         source
     }
 
@@ -169,8 +170,11 @@ impl ScanBuilder<'_> {
         if groups.is_empty() {
             // No file at all: still one partition, of no rows.
             let mut none = Statistics::new_unknown(scanned);
-            none.num_rows = datafusion::common::stats::Precision::Exact(0);
+            none.num_rows = Precision::Exact(0);
             return Ok((vec![FileGroup::new(vec![])], none));
+        }
+        if !with_columns {
+            return Ok((groups, statistics::of_rows(tasks, scanned)));
         }
         compute_all_files_statistics(groups, Arc::clone(scanned), true, false)
     }
@@ -221,19 +225,17 @@ impl ScanBuilder<'_> {
             first_row_id: file.first_row_id,
             sequence_number: task.sequence_number(),
         });
-        let statistics = match with_columns {
-            true => statistics::of_file(file, &columns, scanned, self.table.schema()),
-            false => statistics::of_file(file, &columns, &Schema::empty(), self.table.schema()),
-        };
+        let statistics =
+            with_columns.then(|| statistics::of_file(file, &columns, scanned, self.table.schema()));
         let mut partitioned = PartitionedFile::new(String::new(), size).with_extension(columns);
         partitioned.object_meta.location = routed_path(&file.file_path).map_err(external)?;
         // Nobody knows when the file was written, but DataFusion's cache of footers goes by path, size and this time:
         // footers of another storage, where the same path may be another file, must not be taken.
         partitioned.object_meta.last_modified += Duration::from_secs(self.table.storage().generation());
-        if with_columns {
-            partitioned = partitioned.with_statistics(Arc::new(statistics));
-        }
-        Ok(partitioned)
+        Ok(match statistics {
+            Some(statistics) => partitioned.with_statistics(Arc::new(statistics)),
+            None => partitioned,
+        })
     }
 }
 
@@ -246,16 +248,33 @@ fn holds_variant(of: &Type) -> bool {
 
 /// The floating-point columns that may hold NaN: those of which not every file says that it holds none.
 fn nan_columns(tasks: &[FileTask], columns: &Schema) -> HashSet<String> {
-    let may_hold_nan = |field: &Field| {
-        let id = field_id(field);
-        !tasks
-            .iter()
-            .all(|t| id.and_then(|id| t.data_file().column_metrics.nan_value_count(id)) == Some(0))
-    };
+    let mut floating: Vec<&FieldRef> = columns
+        .fields()
+        .iter()
+        .filter(|f| f.data_type().is_floating())
+        .collect();
+    let all = floating.len();
+    for task in tasks {
+        if floating.is_empty() {
+            break;
+        }
+        let counts = task.data_file().column_metrics.nan_value_counts();
+        let none: HashSet<i32> = counts
+            .into_iter()
+            .flatten()
+            .filter(|(_, n)| *n == 0)
+            .map(|(id, _)| id)
+            .collect();
+        floating.retain(|f| field_id(f).is_some_and(|id| none.contains(&id)));
+    }
+    let holds_none: HashSet<&str> = floating.iter().map(|f| f.name().as_str()).collect();
+    if holds_none.len() == all {
+        return HashSet::new();
+    }
     columns
         .fields()
         .iter()
-        .filter(|f| f.data_type().is_floating() && may_hold_nan(f))
+        .filter(|f| f.data_type().is_floating() && !holds_none.contains(f.name().as_str()))
         .map(|f| f.name().clone())
         .collect()
 }
@@ -294,7 +313,7 @@ impl SpecColumns {
             identities,
             partition: reads(PARTITION_ID).then(|| {
                 let ids = spec.fields().iter().map(|f| f.field_id).collect();
-                (unified_partition_type(table.metadata()), ids)
+                (unified_partition_type(table), ids)
             }),
             reads_file: reads(FILE_ID),
             reads_spec_id: reads(SPEC_ID_ID),

@@ -17,6 +17,7 @@ use datafusion::datasource::physical_plan::{
 };
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::object_store::ObjectStore;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
@@ -24,8 +25,13 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
 use datafusion_datasource::morsel::{MorselPlanner, Morselizer};
 
-use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER, POS, ROW_ID};
+use drumlin_table::arrow::field_id;
+
+use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS_ID, ROW_ID_ID};
 use crate::projection::adapter::{FileAdapterFactory, FileColumns, TableColumns};
+
+/// Columns that are made from positions or by the file, after row filters.
+const MADE_IDS: [i32; 3] = [POS_ID, ROW_ID_ID, LAST_UPDATED_SEQUENCE_NUMBER_ID];
 
 /// The Parquet files of an Iceberg table.
 #[derive(Debug, Clone)]
@@ -76,12 +82,14 @@ impl IcebergSource {
         let mut may = true;
         // The closure never fails.
         let _ = filter.apply(|expr| {
-            if let Some(column) = expr.downcast_ref::<datafusion::physical_expr::expressions::Column>() {
-                let made = [POS, ROW_ID, LAST_UPDATED_SEQUENCE_NUMBER].contains(&column.name());
-                let nested = schema
-                    .field_with_name(column.name())
-                    .map_or(true, |f| f.data_type().is_nested());
-                may &= !made && !nested && !self.nan_columns.contains(column.name());
+            if let Some(column) = expr.downcast_ref::<Column>() {
+                may &= match schema.field_with_name(column.name()) {
+                    Ok(field) => {
+                        let made = field_id(field).is_some_and(|id| MADE_IDS.contains(&id));
+                        !made && !field.data_type().is_nested() && !self.nan_columns.contains(column.name())
+                    }
+                    Err(_) => false,
+                };
             }
             Ok(TreeNodeRecursion::Continue)
         });

@@ -4,14 +4,19 @@
 //! Bounds of strings and bytes may be cut, those of floats say nothing of NaN and of the sign of zero: these are
 //! estimates.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use drumlin_format::manifest::DataFile;
 use drumlin_format::schema::Schema as IcebergSchema;
 use drumlin_format::types::{NestedField, Type};
+use drumlin_format::value::Value;
 use drumlin_format::value::bytes::from_bytes;
 use drumlin_table::arrow::field_id;
+use drumlin_table::scan::FileTask;
 
 use crate::projection::adapter::FileColumns;
 use crate::scalar::to_scalar;
@@ -27,6 +32,7 @@ pub fn of_file(
     schema: &IcebergSchema,
 ) -> Statistics {
     let rows = usize::try_from(file.record_count).ok();
+    let metrics = Metrics::of(file);
     let column = |field: &Field| {
         let Some(id) = field_id(field) else {
             return ColumnStatistics::new_unknown();
@@ -35,7 +41,7 @@ pub fn of_file(
             return of_constant(constant, rows);
         }
         match schema.field_by_id(id) {
-            Some(column) => of_column(file, column, field.data_type(), rows),
+            Some(column) => of_column(&metrics, column, field.data_type(), rows),
             None => ColumnStatistics::new_unknown(),
         }
     };
@@ -45,6 +51,35 @@ pub fn of_file(
         // the columns they produce in memory, it would mislead the choice of join sides.
         total_byte_size: Precision::Absent,
         column_statistics: scanned.fields().iter().map(|f| column(f)).collect(),
+    }
+}
+
+/// The number of rows of all files and nothing else, for scans of too many columns of too many files.
+pub fn of_rows(tasks: &[FileTask], scanned: &Schema) -> Statistics {
+    let rows = tasks.iter().try_fold(0usize, |sum, task| {
+        sum.checked_add(usize::try_from(task.data_file().record_count).ok()?)
+    });
+    Statistics {
+        num_rows: rows.map_or(Precision::Absent, Precision::Exact),
+        ..Statistics::new_unknown(scanned)
+    }
+}
+
+/// The metrics of a file, each map of the manifest walked through once.
+struct Metrics<'a> {
+    nulls: HashMap<i32, i64>,
+    lower: HashMap<i32, &'a [u8]>,
+    upper: HashMap<i32, &'a [u8]>,
+}
+
+impl<'a> Metrics<'a> {
+    fn of(file: &'a DataFile) -> Self {
+        let metrics = &file.column_metrics;
+        Self {
+            nulls: metrics.null_value_counts().into_iter().flatten().collect(),
+            lower: metrics.lower_bounds().into_iter().flatten().collect(),
+            upper: metrics.upper_bounds().into_iter().flatten().collect(),
+        }
     }
 }
 
@@ -68,7 +103,7 @@ fn of_constant(constant: &ScalarValue, rows: Option<usize>) -> ColumnStatistics 
 }
 
 fn of_column(
-    file: &DataFile,
+    metrics: &Metrics<'_>,
     column: &NestedField,
     data_type: &DataType,
     rows: Option<usize>,
@@ -76,15 +111,26 @@ fn of_column(
     let Type::Primitive(primitive) = &column.field_type else {
         return ColumnStatistics::new_unknown();
     };
-    let metrics = &file.column_metrics;
     let nulls = metrics
-        .null_value_count(column.id)
-        .and_then(|n| usize::try_from(n).ok())
+        .nulls
+        .get(&column.id)
+        .and_then(|n| usize::try_from(*n).ok())
         .filter(|n| rows.is_some_and(|rows| *n <= rows));
-    let bound = |bytes: Option<&[u8]>| {
-        let value = bytes
-            .and_then(|b| from_bytes(b, primitive).ok())
-            .filter(|v| !v.is_nan());
+    let decoded = |bytes: Option<&&[u8]>| {
+        let value = from_bytes(bytes?, primitive).ok()?;
+        (!value.is_nan()).then_some(value)
+    };
+    let (mut lower, mut upper) = (
+        decoded(metrics.lower.get(&column.id)),
+        decoded(metrics.upper.get(&column.id)),
+    );
+    if let (Some(low), Some(high)) = (&lower, &upper)
+        && low.compare(high) == Some(Ordering::Greater)
+    {
+        // Bounds that contradict each other say nothing.
+        (lower, upper) = (None, None);
+    }
+    let bound = |value: Option<Value>| {
         let scalar = value.and_then(|v| to_scalar(Some(&v), &column.field_type, true).ok());
         match scalar {
             Some(scalar) if scalar.data_type() != *data_type => Precision::Absent,
@@ -95,8 +141,8 @@ fn of_column(
     };
     ColumnStatistics {
         null_count: nulls.map_or(Precision::Absent, Precision::Exact),
-        min_value: bound(metrics.lower_bound(column.id)),
-        max_value: bound(metrics.upper_bound(column.id)),
+        min_value: bound(lower),
+        max_value: bound(upper),
         byte_size: byte_size(data_type, rows),
         ..ColumnStatistics::new_unknown()
     }

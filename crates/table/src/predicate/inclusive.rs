@@ -136,7 +136,11 @@ impl<M: FileMetrics + ?Sized> FileColumn<'_, M> {
 
 impl<M: FileMetrics + ?Sized> ColumnFacts for FileColumn<'_, M> {
     fn no_nulls(&self) -> bool {
-        self.metrics.null_value_count(self.field.field_id()) == Some(0)
+        let id = self.field.field_id();
+        // A field of a struct is null where the struct is; not all writers count that.
+        let all_counted =
+            !self.field.is_nested() || self.metrics.value_count(id) == Some(self.metrics.record_count());
+        all_counted && self.metrics.null_value_count(id) == Some(0)
     }
 
     fn all_null(&self) -> bool {

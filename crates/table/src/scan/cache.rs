@@ -15,6 +15,8 @@ pub const DEFAULT_MANIFEST_CACHE_BYTES: u64 = 256 << 20;
 /// list, and the types of their partition values from the schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ManifestKey {
+    /// Of the storage: another one may have another file at the same path.
+    pub generation: u64,
     pub path: String,
     pub length: i64,
     pub sequence_number: i64,

@@ -1,5 +1,6 @@
 //! The manifests of a snapshot.
 
+use drumlin_format::avro::Container;
 use drumlin_format::manifest::ManifestContent;
 use drumlin_format::manifest_list::{ManifestFile, read_manifest_list};
 use drumlin_format::snapshot::{ManifestListLocation, Snapshot};
@@ -27,28 +28,48 @@ pub async fn manifests_of(table: &Table, snapshot: &Snapshot) -> Result<(Vec<Man
             Ok((manifests, u64::try_from(bytes.len()).unwrap_or(u64::MAX)))
         }
         ManifestListLocation::Manifests(paths) => {
-            // Version 1 could name manifests in the metadata; nothing but their paths is known before they are read.
-            let manifest = |path: &String| ManifestFile {
-                manifest_path: path.clone(),
-                manifest_length: 0,
-                partition_spec_id: table.metadata().default_spec().spec_id(),
-                content: ManifestContent::Data,
-                sequence_number: 0,
-                min_sequence_number: 0,
-                added_snapshot_id: snapshot.snapshot_id,
-                added_files_count: None,
-                existing_files_count: None,
-                deleted_files_count: None,
-                added_rows_count: None,
-                existing_rows_count: None,
-                deleted_rows_count: None,
-                partitions: None,
-                key_metadata: None,
-                first_row_id: None,
-            };
-            Ok((paths.iter().map(manifest).collect(), 0))
+            // Version 1 could name manifests in the metadata. Nothing but their paths is known: the spec that judges
+            // them stands in their headers.
+            let mut manifests = Vec::with_capacity(paths.len());
+            let mut read = 0;
+            for path in paths {
+                let bytes = table
+                    .storage()
+                    .read(path)
+                    .await
+                    .map_err(|e| e.needed_for(table.files_needed_for()))?;
+                let spec_id = spec_of_header(&bytes).map_err(|e| e.in_file(path))?;
+                read += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                manifests.push(ManifestFile {
+                    manifest_path: path.clone(),
+                    manifest_length: 0,
+                    partition_spec_id: spec_id.unwrap_or(table.metadata().default_spec().spec_id()),
+                    content: ManifestContent::Data,
+                    sequence_number: 0,
+                    min_sequence_number: 0,
+                    added_snapshot_id: snapshot.snapshot_id,
+                    added_files_count: None,
+                    existing_files_count: None,
+                    deleted_files_count: None,
+                    added_rows_count: None,
+                    existing_rows_count: None,
+                    deleted_rows_count: None,
+                    partitions: None,
+                    key_metadata: None,
+                    first_row_id: None,
+                });
+            }
+            Ok((manifests, read))
         }
     }
+}
+
+/// The id of the partition spec that a manifest's header names.
+fn spec_of_header(manifest: &[u8]) -> drumlin_format::Result<Option<i32>> {
+    let container = Container::open(manifest)?;
+    Ok(container
+        .text("partition-spec-id")?
+        .and_then(|id| id.parse().ok()))
 }
 
 impl Table {

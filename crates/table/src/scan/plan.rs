@@ -163,6 +163,7 @@ impl Table {
         predicate: &Predicate,
     ) -> Result<Judged> {
         let key = ManifestKey {
+            generation: self.storage().generation(),
             path: manifest.manifest_path.clone(),
             length: manifest.manifest_length,
             sequence_number: manifest.sequence_number,

@@ -20,7 +20,7 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 
 pub use location::{Location, Scheme};
-pub use options::StoreOptions;
+pub use options::{StoreOptions, check_options};
 pub use routing::{RoutingStore, routed_path};
 
 use crate::error::{Error, Result};
@@ -35,10 +35,15 @@ pub struct Storage {
 #[derive(Debug)]
 struct Inner {
     options: StoreOptions,
-    stores: RwLock<HashMap<(Scheme, String), Arc<dyn ObjectStore>>>,
-    manifests: ManifestCache,
+    stores: RwLock<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
+    /// The stores that were registered, for storages derived from this one.
+    registered: RwLock<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
+    manifests: Arc<ManifestCache>,
     generation: AtomicU64,
 }
+
+/// The kind of a store and its bucket.
+type StoreKey = (Scheme, String);
 
 /// Numbers the states of all storages of the process.
 static GENERATIONS: AtomicU64 = AtomicU64::new(1);
@@ -57,11 +62,38 @@ impl Storage {
 
     /// The same with another budget of memory for decoded manifests, in bytes; 0 keeps none.
     pub fn with_manifest_cache_bytes(options: StoreOptions, bytes: u64) -> Self {
+        Self::build(options, HashMap::new(), Arc::new(ManifestCache::new(bytes)))
+    }
+
+    /// A storage with more options, which win over those of this one. It has the stores that were registered here, and
+    /// shares the memory for manifests.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for options that no store has: see [`check_options`].
+    pub fn with_options(&self, more: StoreOptions) -> Result<Self> {
+        check_options(&more)?;
+        let mut options = self.inner.options.clone();
+        options.extend(more);
+        let registered = self
+            .inner
+            .registered
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let manifests = Arc::clone(&self.inner.manifests);
+        Ok(Self::build(options, registered.clone(), manifests))
+    }
+
+    fn build(
+        options: StoreOptions,
+        registered: HashMap<StoreKey, Arc<dyn ObjectStore>>,
+        manifests: Arc<ManifestCache>,
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 options,
-                stores: RwLock::default(),
-                manifests: ManifestCache::new(bytes),
+                stores: RwLock::new(registered.clone()),
+                registered: RwLock::new(registered),
+                manifests,
                 generation: AtomicU64::new(GENERATIONS.fetch_add(1, Ordering::Relaxed)),
             }),
         }
@@ -71,11 +103,12 @@ impl Storage {
     /// (`file:`), in place of one made from the options.
     pub fn register(&self, location: &str, store: Arc<dyn ObjectStore>) -> Result<()> {
         let key = Location::parse(location)?.store_key();
-        self.inner
-            .stores
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(key, store);
+        for stores in [&self.inner.stores, &self.inner.registered] {
+            stores
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(key.clone(), Arc::clone(&store));
+        }
         let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
         self.inner.generation.store(generation, Ordering::Relaxed);
         Ok(())

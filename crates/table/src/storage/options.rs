@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use object_store::ObjectStore;
+use object_store::StaticCredentialProvider;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 
@@ -27,6 +28,37 @@ const S3_OPTIONS: &[(&str, AmazonS3ConfigKey)] = &[
     ("client.region", AmazonS3ConfigKey::Region),
 ];
 
+/// Iceberg's name for the option of Google Cloud Storage that holds an access token.
+const GCS_TOKEN: &str = "gcs.oauth2.token";
+
+/// Iceberg's names for shared access signatures of Azure start so; the account follows.
+const AZURE_SAS_TOKEN: &str = "adls.sas-token.";
+
+/// Iceberg's name for the option of S3 that puts the bucket into the path instead of the host.
+const S3_PATH_STYLE: &str = "s3.path-style-access";
+
+/// Refuses options that no store takes: a misspelt one would be ignored and the store reached with what the
+/// environment says.
+pub fn check_options(options: &StoreOptions) -> Result<()> {
+    for name in options.keys() {
+        let iceberg = S3_OPTIONS.iter().any(|(known, _)| known == name)
+            || [S3_PATH_STYLE, GCS_TOKEN].contains(&name.as_str())
+            || name.starts_with(AZURE_SAS_TOKEN);
+        let object_store = name.parse::<AmazonS3ConfigKey>().is_ok()
+            || name.parse::<GoogleConfigKey>().is_ok()
+            || name.parse::<AzureConfigKey>().is_ok();
+        if !iceberg && !object_store {
+            let known: Vec<&str> = S3_OPTIONS.iter().map(|(known, _)| *known).collect();
+            return Err(Error::Unsupported(format!(
+                "the store option `{name}`; known are {}, {S3_PATH_STYLE}, {GCS_TOKEN}, {AZURE_SAS_TOKEN}<account> and \
+                 the names of the object_store crate, such as aws_endpoint",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Builds the store of a location. What the options leave out comes from the environment, as the `object_store`
 /// crate reads it (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
 pub fn build(location: &Location, options: &StoreOptions) -> Result<Arc<dyn ObjectStore>> {
@@ -46,7 +78,7 @@ fn s3(location: &Location, options: &StoreOptions) -> object_store::Result<objec
     for (name, value) in options {
         if let Some((_, key)) = S3_OPTIONS.iter().find(|(n, _)| n == name) {
             builder = builder.with_config(*key, value);
-        } else if name == "s3.path-style-access" {
+        } else if name == S3_PATH_STYLE {
             builder = builder.with_virtual_hosted_style_request(!is_true(value));
         } else if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
             builder = builder.with_config(key, value);
@@ -65,7 +97,11 @@ fn gcs(
 ) -> object_store::Result<object_store::gcp::GoogleCloudStorage> {
     let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(&location.authority);
     for (name, value) in options {
-        if let Ok(key) = name.parse::<GoogleConfigKey>() {
+        if name == GCS_TOKEN {
+            let bearer = value.clone();
+            builder =
+                builder.with_credentials(Arc::new(StaticCredentialProvider::new(GcpCredential { bearer })));
+        } else if let Ok(key) = name.parse::<GoogleConfigKey>() {
             builder = builder.with_config(key, value);
         }
     }
@@ -86,7 +122,7 @@ fn azure(
         builder = builder.with_account(account);
     }
     for (name, value) in options {
-        let sas = name.strip_prefix("adls.sas-token.");
+        let sas = name.strip_prefix(AZURE_SAS_TOKEN);
         if sas.is_some_and(|of| account.is_none_or(|a| of == a || of.starts_with(&format!("{a}.")))) {
             builder = builder.with_config(AzureConfigKey::SasKey, value);
         } else if let Ok(key) = name.parse::<AzureConfigKey>() {

@@ -12,7 +12,7 @@ use drumlin_format::metadata::TableMetadata;
 use drumlin_format::schema::Schema;
 use drumlin_format::snapshot::Snapshot;
 
-pub use open::OpenOptions;
+pub use open::{OpenOptions, VERSION_HINT};
 pub use version::TableVersion;
 
 use crate::storage::Storage;

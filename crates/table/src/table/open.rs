@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::storage::Storage;
 
 /// The file that names the newest version in the layout of Hadoop tables.
-const VERSION_HINT: &str = "version-hint.text";
+pub const VERSION_HINT: &str = "version-hint.text";
 
 /// How many versions after the hint are probed one by one before the folder is listed.
 const MAX_PROBES: u64 = 64;
@@ -81,14 +81,10 @@ async fn newest_metadata(storage: &Storage, location: &str, options: &OpenOption
     catalogued.sort();
     match catalogued.last() {
         Some(file) if options.guess_newest_metadata => Ok(format!("{folder}/{file}")),
-        Some(file) => Err(Error::NoTable {
+        Some(file) => Err(Error::Catalogued {
             location: location.to_string(),
-            reason: format!(
-                "it has no {VERSION_HINT} and no vN.metadata.json; it holds {} metadata files of a catalog, of which \
-                 only that catalog knows the current one: name the file (the newest by name is {folder}/{file}), or \
-                 allow the guess by the option guess_newest_metadata",
-                catalogued.len()
-            ),
+            files: catalogued.len(),
+            newest: format!("{folder}/{file}"),
         }),
         None => Err(Error::NoTable {
             location: location.to_string(),

@@ -135,12 +135,9 @@ struct Source {
 
 impl Source {
     async fn open(&self, storage: &Storage) -> Result<Table> {
-        let storage = if self.store.is_empty() {
-            storage.clone()
-        } else {
-            let mut all = storage.options().clone();
-            all.extend(self.store.clone());
-            Storage::new(all)
+        let storage = match self.store.is_empty() {
+            true => storage.clone(),
+            false => storage.with_options(self.store.clone()).map_err(external)?,
         };
         let options = OpenOptions {
             guess_newest_metadata: self.guess_newest_metadata,
