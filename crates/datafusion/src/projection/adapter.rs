@@ -164,7 +164,6 @@ impl PhysicalExprAdapter for FileAdapter {
             }
         })
         .data()
-        .map_err(|e| e.context(format!("data file `{}`", self.file.path)))
     }
 }
 

@@ -31,6 +31,7 @@ use drumlin_table::arrow::field_id;
 use drumlin_table::scan::{FileTask, PlanSummary, ScanPlan};
 use drumlin_table::storage::{RoutingStore, routed_path};
 
+use super::reader::CheckedReaderFactory;
 use super::source::IcebergSource;
 use super::statistics;
 use crate::error::external;
@@ -138,7 +139,7 @@ impl ScanBuilder<'_> {
         let cache = self.session.runtime_env().cache_manager.get_file_metadata_cache();
         let factory = CachedParquetFileReaderFactory::new(Arc::new(store), cache);
         let mut source = ParquetSource::new(table_schema)
-            .with_parquet_file_reader_factory(Arc::new(factory))
+            .with_parquet_file_reader_factory(Arc::new(CheckedReaderFactory::new(factory)))
             .with_table_parquet_options(options.clone());
         if let Some(hint) = options.global.metadata_size_hint {
             source = source.with_metadata_size_hint(hint);

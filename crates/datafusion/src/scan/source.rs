@@ -27,6 +27,7 @@ use datafusion_datasource::morsel::{MorselPlanner, Morselizer};
 
 use drumlin_table::arrow::field_id;
 
+use super::named::{Named, in_file};
 use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS_ID, ROW_ID_ID};
 use crate::projection::adapter::{FileAdapterFactory, FileColumns, TableColumns};
 
@@ -241,7 +242,7 @@ impl Morselizer for FileMorselizer {
                 file.object_meta.location
             );
         };
-        let adapter = FileAdapterFactory::new(Arc::clone(&self.source.columns), columns);
+        let adapter = FileAdapterFactory::new(Arc::clone(&self.source.columns), Arc::clone(&columns));
         // Of the scan's configuration a file needs only these; its list of files would be copied for each file.
         let parquet: Arc<dyn FileSource> = Arc::new(self.source.parquet.clone());
         let config = FileScanConfigBuilder::new(self.object_store_url.clone(), Arc::clone(&parquet))
@@ -249,8 +250,10 @@ impl Morselizer for FileMorselizer {
             .with_preserve_order(self.preserve_order)
             .with_expr_adapter(Some(Arc::new(adapter)))
             .build();
-        parquet
+        let planner = parquet
             .create_morselizer(Arc::clone(&self.object_store), &config, self.partition)?
             .plan_file(file)
+            .map_err(|e| in_file(e, &columns))?;
+        Ok(Named::planner(planner, columns))
     }
 }

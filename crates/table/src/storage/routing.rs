@@ -14,7 +14,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    CopyOptions, GetOptions, GetRange, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
@@ -112,6 +112,18 @@ impl fmt::Display for RoutingStore {
     }
 }
 
+/// Stores answer with what there is where a file ends before the range does; readers count on all of it.
+fn too_short(location: &Path, asked: &Range<u64>, size: u64) -> object_store::Error {
+    object_store::Error::Generic {
+        store: "Iceberg",
+        source: format!(
+            "{location} ends at byte {size}, but its bytes {} to {} are needed: it is shorter than the table says",
+            asked.start, asked.end
+        )
+        .into(),
+    }
+}
+
 fn read_only(operation: &str) -> object_store::Error {
     object_store::Error::NotSupported {
         source: format!("{operation} through the store of a scan, which only reads").into(),
@@ -122,12 +134,27 @@ fn read_only(operation: &str) -> object_store::Error {
 impl ObjectStore for RoutingStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let (store, path) = self.route(location)?;
-        store.get_opts(&path, options).await.map_err(|e| self.gone(e))
+        let asked = match &options.range {
+            Some(GetRange::Bounded(range)) if !options.head => Some(range.clone()),
+            _ => None,
+        };
+        let answer = store.get_opts(&path, options).await.map_err(|e| self.gone(e))?;
+        match asked {
+            Some(asked) if answer.range != asked => Err(too_short(location, &asked, answer.meta.size)),
+            _ => Ok(answer),
+        }
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let (store, path) = self.route(location)?;
-        store.get_ranges(&path, ranges).await.map_err(|e| self.gone(e))
+        let answer = store.get_ranges(&path, ranges).await.map_err(|e| self.gone(e))?;
+        for (asked, bytes) in ranges.iter().zip(&answer) {
+            let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            if asked.end.checked_sub(asked.start) != Some(found) {
+                return Err(too_short(location, asked, asked.start.saturating_add(found)));
+            }
+        }
+        Ok(answer)
     }
 
     async fn put_opts(&self, _: &Path, _: PutPayload, _: PutOptions) -> Result<PutResult> {

@@ -1,0 +1,67 @@
+//! Errors of reading a data file that name it: those of the Parquet reader do not.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::{DataFusionError, Result};
+use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use crate::projection::adapter::FileColumns;
+
+/// A part of reading a file, whose errors name the file.
+#[derive(Debug)]
+pub struct Named<T: ?Sized> {
+    part: Box<T>,
+    file: Arc<FileColumns>,
+}
+
+impl Named<dyn MorselPlanner> {
+    /// The planner of a file, and all that comes of it.
+    pub fn planner(planner: Box<dyn MorselPlanner>, file: Arc<FileColumns>) -> Box<dyn MorselPlanner> {
+        Box::new(Self { part: planner, file })
+    }
+}
+
+/// The error with the file it is about.
+pub fn in_file(error: DataFusionError, file: &FileColumns) -> DataFusionError {
+    error.context(format!("data file `{}`", file.path))
+}
+
+impl MorselPlanner for Named<dyn MorselPlanner> {
+    fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
+        let Self { part, file } = *self;
+        let Some(mut plan) = part.plan().map_err(|e| in_file(e, &file))? else {
+            return Ok(None);
+        };
+        let morsels = plan.take_morsels().into_iter();
+        let morsel = |part| -> Box<dyn Morsel> {
+            let file = Arc::clone(&file);
+            Box::new(Named { part, file })
+        };
+        let planners = plan.take_ready_planners().into_iter();
+        let mut named = MorselPlan::new()
+            .with_morsels(morsels.map(morsel).collect())
+            .with_planners(planners.map(|p| Self::planner(p, Arc::clone(&file))).collect());
+        if let Some(pending) = plan.take_pending_planner() {
+            named.set_pending_planner(async move {
+                match pending.await {
+                    Ok(planner) => Ok(Self::planner(planner, file)),
+                    Err(error) => Err(in_file(error, &file)),
+                }
+            });
+        }
+        Ok(Some(named))
+    }
+}
+
+impl Morsel for Named<dyn Morsel> {
+    fn into_stream(self: Box<Self>) -> BoxStream<'static, Result<RecordBatch>> {
+        let Self { part, file } = *self;
+        let batches = part.into_stream();
+        batches
+            .map(move |batch| batch.map_err(|e| in_file(e, &file)))
+            .boxed()
+    }
+}
