@@ -12,6 +12,7 @@ use super::value::{literal, quoted};
 /// A column or a field of a struct, in SQL.
 #[derive(Debug, Clone)]
 pub struct Column {
+    pub id: i32,
     pub sql: String,
     pub of: P,
 }
@@ -30,7 +31,11 @@ fn collect(of: &StructType, within: &str, found: &mut Vec<Column>) {
             within => format!("{within}['{}']", field.name),
         };
         match &field.field_type {
-            Type::Primitive(of) => found.push(Column { sql, of: of.clone() }),
+            Type::Primitive(of) => found.push(Column {
+                id: field.id,
+                sql,
+                of: of.clone(),
+            }),
             Type::Struct(of) => collect(of, &sql, found),
             _ => {}
         }
