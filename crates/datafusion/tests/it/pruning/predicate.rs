@@ -12,6 +12,7 @@ use super::value::{literal, quoted};
 /// A column or a field of a struct, in SQL.
 #[derive(Debug, Clone)]
 pub struct Column {
+    pub id: i32,
     pub sql: String,
     pub of: P,
 }
@@ -30,7 +31,11 @@ fn collect(of: &StructType, within: &str, found: &mut Vec<Column>) {
             within => format!("{within}['{}']", field.name),
         };
         match &field.field_type {
-            Type::Primitive(of) => found.push(Column { sql, of: of.clone() }),
+            Type::Primitive(of) => found.push(Column {
+                id: field.id,
+                sql,
+                of: of.clone(),
+            }),
             Type::Struct(of) => collect(of, &sql, found),
             _ => {}
         }
@@ -286,7 +291,8 @@ fn cast(c: &str, of: &P, random: &mut Random) -> String {
         _ => vec![("VARCHAR", string)],
     };
     let (name, to) = random.pick(&options).clone();
-    let function = if *of == P::String || random.percent(20) {
+    // Conditions change their order when they are pushed down, and one that fails then fails the query.
+    let function = if may_fail(of, &to) || random.percent(20) {
         "TRY_CAST"
     } else {
         "CAST"
@@ -302,6 +308,25 @@ fn cast(c: &str, of: &P, random: &mut Random) -> String {
             format!("{expression} {}IN ({})", negation(random), values.join(", "))
         }
         _ => comparison(&expression, &to, random),
+    }
+}
+
+/// Whether the type has values that the other has no place for.
+fn may_fail(from: &P, to: &P) -> bool {
+    match (from, to) {
+        (P::String, _) => true,
+        (P::Long | P::Float | P::Double | P::Decimal { .. }, P::Int | P::Long) => true,
+        (
+            P::Decimal {
+                precision: p,
+                scale: s,
+            },
+            P::Decimal {
+                precision: q,
+                scale: t,
+            },
+        ) => p - s > q - t,
+        _ => false,
     }
 }
 

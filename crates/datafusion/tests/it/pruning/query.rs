@@ -6,7 +6,8 @@ use std::sync::Arc;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
-use datafusion::physical_plan::{collect, displayable};
+use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
+use datafusion::physical_plan::{ExecutionPlan, collect, displayable};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use drumlin_datafusion::IcebergTableProvider;
 
@@ -15,12 +16,14 @@ use super::random::Random;
 use super::table::Generated;
 use super::value::literal;
 
-/// Files of scans and how many of them were pruned.
+/// Files of scans and how many of them were pruned; and row groups of the files that were not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pruned {
     pub files: u64,
     pub by_partition: u64,
     pub by_bounds: u64,
+    pub row_groups: usize,
+    pub row_groups_by_statistics: usize,
 }
 
 /// A query around a condition: text before and after it.
@@ -199,10 +202,13 @@ async fn answer(
     let failed = |e: datafusion::error::DataFusionError| cut(&e.to_string(), 600);
     let plan = context.sql(sql).await.map_err(failed)?;
     let plan = plan.create_physical_plan().await.map_err(failed)?;
+    let batches = collect(Arc::clone(&plan), context.task_ctx())
+        .await
+        .map_err(failed)?;
     if let Some(pruned) = pruned {
-        pruned.add(&displayable(plan.as_ref()).indent(false).to_string());
+        pruned.add_files(&displayable(plan.as_ref()).indent(false).to_string());
+        pruned.add_row_groups(&plan);
     }
-    let batches = collect(plan, context.task_ctx()).await.map_err(failed)?;
     let mut rows: Vec<String> = batches.iter().flat_map(rows).collect();
     rows.sort();
     Ok(rows)
@@ -210,7 +216,7 @@ async fn answer(
 
 impl Pruned {
     /// Adds the figures that the scans of a plan show.
-    fn add(&mut self, plan: &str) {
+    fn add_files(&mut self, plan: &str) {
         for scan in plan.split("files=").skip(1) {
             let numbers: Vec<u64> = scan
                 .split(|c: char| !c.is_ascii_digit())
@@ -227,7 +233,27 @@ impl Pruned {
         }
     }
 
+    /// Adds what the scans of a plan that has run counted.
+    fn add_row_groups(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        for metric in plan.metrics().iter().flat_map(MetricsSet::iter) {
+            if let MetricValue::PruningMetrics {
+                name,
+                pruning_metrics,
+            } = metric.value()
+                && name == "row_groups_pruned_statistics"
+            {
+                self.row_groups += pruning_metrics.pruned() + pruning_metrics.matched();
+                self.row_groups_by_statistics += pruning_metrics.pruned();
+            }
+        }
+        plan.children()
+            .into_iter()
+            .for_each(|child| self.add_row_groups(child));
+    }
+
     pub fn merge(&mut self, other: Self) {
+        self.row_groups += other.row_groups;
+        self.row_groups_by_statistics += other.row_groups_by_statistics;
         self.files += other.files;
         self.by_partition += other.by_partition;
         self.by_bounds += other.by_bounds;

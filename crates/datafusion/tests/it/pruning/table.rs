@@ -1,4 +1,4 @@
-//! Random tables: files of several snapshots, between which schema and spec change.
+//! Random tables: files of several snapshots, between which schema and spec change. Some are read at an earlier one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use drumlin_format::sort::SortOrder;
 use drumlin_format::types::{NestedField, PrimitiveType, Type};
 use drumlin_format::value::Value;
 use drumlin_format::value::bytes::{MICROS_PER_DAY, to_bytes};
-use drumlin_table::Table;
 use drumlin_table::storage::Storage;
+use drumlin_table::{Table, TableVersion};
 use drumlin_testing::array::{batch, of_field};
 use drumlin_testing::{Row, TableWriter, metrics};
 
@@ -23,7 +23,7 @@ use super::schema::Evolution;
 use super::value::{Habit, value};
 
 /// Files that one batch of rows becomes at most, one a partition.
-const MAX_FILES: usize = 5;
+const MAX_FILES: usize = 3;
 
 /// A table and what a query must find in it.
 pub struct Generated {
@@ -58,6 +58,8 @@ pub async fn generate(random: &mut Random) -> Generated {
     .await;
     evolution.next_id = writer.metadata().last_column_id() + 1;
     let mut written: Vec<(Arc<Schema>, Vec<Row>)> = Vec::new();
+    // How many files each snapshot has, and its schema.
+    let mut snapshots: Vec<(usize, Arc<Schema>)> = Vec::new();
     let mut rows = 0;
     for snapshot in 0..2 + random.below(3) {
         if snapshot > 0 && random.percent(65) {
@@ -104,16 +106,24 @@ pub async fn generate(random: &mut Random) -> Generated {
             }
         }
         writer.append(&manifests).await;
+        snapshots.push((written.len(), schema));
     }
-    let schema = writer.metadata().current_schema().as_ref().clone();
-    let rows: Vec<Row> = written
+    let mut table = writer.open().await;
+    let (mut files, mut schema) = (written.len(), Arc::clone(writer.metadata().current_schema()));
+    if random.percent(20) {
+        let number = random.below(snapshots.len());
+        let id = writer.metadata().snapshots()[number].snapshot_id;
+        table = table.at_version(&TableVersion::Snapshot(id)).unwrap();
+        (files, schema) = snapshots[number].clone();
+    }
+    let rows: Vec<Row> = written[..files]
         .iter()
         .flat_map(|(from, rows)| rows.iter().map(|row| read_as(row, from, &schema)))
         .collect();
     Generated {
-        table: writer.open().await,
+        table,
         rows: batch(&rows, &schema),
-        schema,
+        schema: schema.as_ref().clone(),
     }
 }
 
@@ -168,7 +178,14 @@ fn partitioned(rows: Vec<Row>, writer: &TableWriter) -> Vec<(PartitionTuple, Vec
             };
             let of = source.field_type.as_primitive().unwrap();
             let value = at(&row, &schema.path_to(source.id));
-            field.transform.apply(value.as_ref(), of).ok()
+            let value = field.transform.apply(value.as_ref(), of).ok()?;
+            // The lower multiple of the least decimals has a digit more.
+            match (&value, of) {
+                (Some(Value::Decimal(v)), PrimitiveType::Decimal { precision, .. }) => {
+                    (v.unsigned_abs() < 10u128.pow(u32::from(*precision))).then_some(value)
+                }
+                _ => Some(value),
+            }
         };
         let Some(tuple) = spec.fields().iter().map(of).collect::<Option<PartitionTuple>>() else {
             continue;
