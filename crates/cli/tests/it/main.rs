@@ -6,3 +6,4 @@ mod errors;
 mod formats;
 mod interrupt;
 mod scripts;
+mod warehouse;

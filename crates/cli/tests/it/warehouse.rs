@@ -1,0 +1,61 @@
+//! Tables of a warehouse, and the tour of the README.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::drumlin::run;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn mount() -> String {
+    let tables = repository().join("sql-tests/conformance/tables");
+    format!("s3://conformance={}", tables.display())
+}
+
+#[test]
+fn tables_of_the_warehouse_have_short_names() {
+    let warehouse = tempfile::tempdir().unwrap();
+    let from = repository().join("sql-tests/conformance/tables/refs/metadata");
+    let newest = fs::read_dir(from)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_str().unwrap().ends_with(".metadata.json"))
+        .max()
+        .unwrap();
+    for namespace in ["default", "sales/eu"] {
+        let metadata = warehouse.path().join(namespace).join("orders/metadata");
+        fs::create_dir_all(&metadata).unwrap();
+        fs::copy(&newest, metadata.join("v1.metadata.json")).unwrap();
+    }
+    let uri = warehouse.path().to_str().unwrap();
+    let sql =
+        "SELECT count(*) AS n FROM orders VERSION AS OF 'v1'; SELECT count(*) AS n FROM \"sales.eu\".orders";
+    let run = run(&[
+        "-q",
+        "--format",
+        "csv",
+        "--warehouse",
+        uri,
+        "--mount",
+        &mount(),
+        "-c",
+        sql,
+    ]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "n\n2\nn\n5\n"), "{run:?}");
+}
+
+#[test]
+fn the_tour_shows_what_it_says() {
+    let tour = repository().join("examples/tour.sql");
+    let run = run(&["--mount", &mount(), "-f", tour.to_str().unwrap()]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+    for part in [
+        "manifests=40/50 pruned, files=199/200 pruned (190 by partition, 9 by bounds)",
+        "PlaceholderRowExec",
+        "| 100 | audit only |",
+    ] {
+        assert!(run.out.contains(part), "{part}: {}", run.out);
+    }
+}
