@@ -159,7 +159,11 @@ impl Interrupted {
             let files = state.reads.iter().filter(|(f, _)| f.ends_with(end));
             files.map(|(_, reads)| reads).sum()
         };
-        (ending(".metadata.json"), ending(".text"), state.requests)
+        (
+            ending(".metadata.json"),
+            ending("/s/t/metadata/version-hint.text"),
+            state.requests,
+        )
     }
 }
 
