@@ -162,6 +162,9 @@ fn rows_of(schema: &Schema, random: &mut Random) -> Vec<Row> {
     rows
 }
 
+/// Rows of one partition: the bytes of its values, the values and the rows.
+type Part = (Vec<Option<Vec<u8>>>, PartitionTuple, Vec<Row>);
+
 /// The rows by their partition. Rows beyond some partitions, and those whose partition value is out of range, are
 /// left out.
 fn partitioned(rows: Vec<Row>, writer: &TableWriter) -> Vec<(PartitionTuple, Vec<Row>)> {
@@ -169,7 +172,7 @@ fn partitioned(rows: Vec<Row>, writer: &TableWriter) -> Vec<(PartitionTuple, Vec
         writer.metadata().current_schema(),
         writer.metadata().default_spec(),
     );
-    let mut parts: Vec<(Vec<Option<Vec<u8>>>, PartitionTuple, Vec<Row>)> = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
     for row in rows {
         let of = |field: &drumlin_format::partition::PartitionField| {
             let Some(source) = schema.field_by_id(field.source_ids[0]) else {
