@@ -7,7 +7,7 @@ use drumlin_format::types::PrimitiveType as P;
 use drumlin_format::types::{StructType, Type};
 
 use super::random::Random;
-use super::value::{literal, quoted};
+use super::value::{LETTERS, literal, quoted};
 
 /// A column or a field of a struct, in SQL.
 #[derive(Debug, Clone)]
@@ -230,7 +230,9 @@ fn special(c: &str, of: &P, random: &mut Random) -> String {
 fn pattern(random: &mut Random) -> String {
     let mut pattern = String::new();
     if random.percent(85) {
-        pattern.push(char::from(b'a' + u8::try_from(random.below(26)).unwrap()));
+        pattern.push(char::from(
+            b'a' + u8::try_from(random.between(0, LETTERS - 1)).unwrap(),
+        ));
     }
     for _ in 0..random.below(3) {
         let next = *random.pick(&["a", "b", "z", "é", "_", "%", "\\_", "\\%", "A"]);

@@ -9,6 +9,9 @@ use super::random::Random;
 
 const DAY: i64 = 86_400_000_000;
 
+/// How many letters strings start with: few, so that patterns meet them.
+pub const LETTERS: i64 = 8;
+
 /// How the values of one column of one file lie.
 #[derive(Debug, Clone, Copy)]
 pub struct Habit {
@@ -53,6 +56,7 @@ fn structs(of: &StructType, habit: Habit, random: &mut Random) -> Value {
 pub fn primitive(of: &P, habit: Habit, random: &mut Random) -> Value {
     let special = random.percent(habit.special);
     let number = habit.near + random.between(-3, 3);
+    let only_zeros = special && habit.near % 3 == 0;
     match of {
         P::Boolean => Value::Boolean(if special {
             random.percent(50)
@@ -70,6 +74,7 @@ pub fn primitive(of: &P, habit: Habit, random: &mut Random) -> Value {
             3_000_000_000,
         ])),
         P::Long => Value::Long(number),
+        P::Float if only_zeros => Value::Float(*random.pick(&[0.0, -0.0])),
         P::Float if special => Value::Float(*random.pick(&[
             f32::NAN,
             -f32::NAN,
@@ -84,6 +89,7 @@ pub fn primitive(of: &P, habit: Habit, random: &mut Random) -> Value {
         ])),
         #[expect(clippy::cast_precision_loss, reason = "a small number")]
         P::Float => Value::Float(number as f32 / 4.0),
+        P::Double if only_zeros => Value::Double(*random.pick(&[0.0, -0.0])),
         P::Double if special => Value::Double(*random.pick(&[
             f64::NAN,
             -f64::NAN,
@@ -150,7 +156,7 @@ fn text(near: i64, special: bool, random: &mut Random) -> String {
         ];
         return (*random.pick(&odd)).to_string();
     }
-    let letter = |n: i64| char::from(b'a' + u8::try_from(n.rem_euclid(26)).unwrap());
+    let letter = |n: i64| char::from(b'a' + u8::try_from(n.rem_euclid(LETTERS)).unwrap());
     let mut text = String::from(letter(near));
     for _ in 0..random.below(4) {
         text.push(*random.pick(&['a', 'b', 'z', 'A', 'é', '_', '%']));
