@@ -72,7 +72,7 @@ impl Condition {
                     "= true",
                     "<> true",
                 ];
-                Self::Is(inner(random), random.pick(&tests))
+                Self::Is(inner(random), random.pick::<&str>(&tests))
             }
         }
     }
