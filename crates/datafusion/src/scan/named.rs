@@ -1,12 +1,17 @@
 //! Errors of reading a data file that name it: those of the Parquet reader do not.
+//!
+//! Damaged pages make the Parquet reader panic in places, too many and too deep to be checked before. What it panics
+//! with becomes an error of the file.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::{DataFusionError, Result};
 use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner};
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
 
 use crate::projection::adapter::FileColumns;
 
@@ -29,10 +34,22 @@ pub fn in_file(error: DataFusionError, file: &FileColumns) -> DataFusionError {
     error.context(format!("data file `{}`", file.path))
 }
 
+/// The error for a panic. Nothing of the reader is used after it.
+fn panicked(panic: Box<dyn Any + Send>) -> DataFusionError {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    DataFusionError::Execution(format!(
+        "the file is damaged, the Parquet reader failed with: {}",
+        message.unwrap_or("no message")
+    ))
+}
+
 impl MorselPlanner for Named<dyn MorselPlanner> {
     fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
         let Self { part, file } = *self;
-        let Some(mut plan) = part.plan().map_err(|e| in_file(e, &file))? else {
+        let plan = catch_unwind(AssertUnwindSafe(|| part.plan()));
+        let plan = plan.unwrap_or_else(|panic| Err(panicked(panic)));
+        let Some(mut plan) = plan.map_err(|e| in_file(e, &file))? else {
             return Ok(None);
         };
         let morsels = plan.take_morsels().into_iter();
@@ -46,7 +63,8 @@ impl MorselPlanner for Named<dyn MorselPlanner> {
             .with_planners(planners.map(|p| Self::planner(p, Arc::clone(&file))).collect());
         if let Some(pending) = plan.take_pending_planner() {
             named.set_pending_planner(async move {
-                match pending.await {
+                let planned = AssertUnwindSafe(pending).catch_unwind().await;
+                match planned.unwrap_or_else(|panic| Err(panicked(panic))) {
                     Ok(planner) => Ok(Self::planner(planner, file)),
                     Err(error) => Err(in_file(error, &file)),
                 }
@@ -59,9 +77,16 @@ impl MorselPlanner for Named<dyn MorselPlanner> {
 impl Morsel for Named<dyn Morsel> {
     fn into_stream(self: Box<Self>) -> BoxStream<'static, Result<RecordBatch>> {
         let Self { part, file } = *self;
-        let batches = part.into_stream();
-        batches
-            .map(move |batch| batch.map_err(|e| in_file(e, &file)))
-            .boxed()
+        // Starting may decode already.
+        match catch_unwind(AssertUnwindSafe(|| part.into_stream())) {
+            Ok(batches) => AssertUnwindSafe(batches)
+                .catch_unwind()
+                .map(move |batch| {
+                    let batch = batch.unwrap_or_else(|panic| Err(panicked(panic)));
+                    batch.map_err(|e| in_file(e, &file))
+                })
+                .boxed(),
+            Err(panic) => futures::stream::once(async move { Err(in_file(panicked(panic), &file)) }).boxed(),
+        }
     }
 }

@@ -63,7 +63,7 @@ impl Numbers {
 /// Damages of a file: `changes` of its bytes and `cuts` of its length, at random; and foreign files in its place.
 pub fn damages(of: &File, subject: &Subject, changes: usize, cuts: usize) -> Vec<Damage> {
     let length = of.bytes.len();
-    let mut numbers = Numbers(u64::try_from(length).unwrap());
+    let mut numbers = Numbers(subject.snapshot.unsigned_abs());
     let mut all = Vec::new();
     for n in 0..changes {
         let at = numbers.below(length);
@@ -102,11 +102,18 @@ pub fn damages(of: &File, subject: &Subject, changes: usize, cuts: usize) -> Vec
 
 /// What became of a damaged file.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum Answer {
     Rows(Vec<Vec<String>>),
     Error(DataFusionError),
-    /// With its message and place.
-    Panic(String),
+    /// Of the query itself.
+    Panic,
+}
+
+/// What became of a damaged file, and all panics on the way, caught ones too, with their places.
+#[derive(Debug)]
+pub struct Outcome {
+    pub answer: Answer,
+    pub panics: Vec<String>,
 }
 
 /// One damaged file to be read.
@@ -157,17 +164,19 @@ pub fn read_all(kind: &str, cases: Vec<Case>) -> Vec<(Case, Outcome)> {
         let outcomes = read(&runtime, chunk);
         let panics = taken();
         if panics.is_empty() {
+            let outcomes = outcomes.into_iter().map(|answer| Outcome {
+                answer,
+                panics: vec![],
+            });
             all.extend(chunk.iter().cloned().zip(outcomes));
             continue;
         }
         // Which of them was it?
         for case in chunk {
-            let outcome = read(&runtime, std::slice::from_ref(case)).remove(0);
-            let panics = taken();
-            let outcome = if panics.is_empty() {
-                outcome
-            } else {
-                Outcome::Panic(panics.join("\n"))
+            let answer = read(&runtime, std::slice::from_ref(case)).remove(0);
+            let outcome = Outcome {
+                answer,
+                panics: taken(),
             };
             all.push((case.clone(), outcome));
         }
@@ -176,7 +185,7 @@ pub fn read_all(kind: &str, cases: Vec<Case>) -> Vec<(Case, Outcome)> {
     all
 }
 
-fn read(runtime: &tokio::runtime::Runtime, cases: &[Case]) -> Vec<Outcome> {
+fn read(runtime: &tokio::runtime::Runtime, cases: &[Case]) -> Vec<Answer> {
     let (sender, receiver) = mpsc::channel();
     for (number, case) in cases.iter().cloned().enumerate() {
         let sender = sender.clone();
@@ -184,14 +193,14 @@ fn read(runtime: &tokio::runtime::Runtime, cases: &[Case]) -> Vec<Outcome> {
             let bytes = case.damage.apply(&case.file.bytes);
             let read = case.subject.read(Some((&case.file, Some(bytes))), case.question);
             let outcome = match AssertUnwindSafe(read).catch_unwind().await {
-                Ok(Ok(rows)) => Outcome::Rows(rows),
-                Ok(Err(error)) => Outcome::Error(error),
-                Err(_) => Outcome::Panic("caught".into()),
+                Ok(Ok(rows)) => Answer::Rows(rows),
+                Ok(Err(error)) => Answer::Error(error),
+                Err(_) => Answer::Panic,
             };
             sender.send((number, outcome)).unwrap();
         });
     }
-    let mut outcomes: Vec<Option<Outcome>> = cases.iter().map(|_| None).collect();
+    let mut outcomes: Vec<Option<Answer>> = cases.iter().map(|_| None).collect();
     for _ in cases {
         let Ok((number, outcome)) = receiver.recv_timeout(LIMIT) else {
             let hanging = cases.iter().zip(&outcomes).filter(|(_, o)| o.is_none());
