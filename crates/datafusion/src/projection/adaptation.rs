@@ -183,12 +183,25 @@ fn adapt_list(array: &ArrayRef, element: &FieldRef, steps: &Adaptation) -> Resul
 fn masked(value: &ScalarValue, rows: usize, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
     let array = value.to_array_of_size(rows)?;
     match nulls {
-        Some(nulls) if !value.is_null() => {
-            let is_null = BooleanArray::new(!nulls.inner(), None);
-            Ok(nullif(&array, &is_null)?)
-        }
+        Some(nulls) if !value.is_null() => without(&array, nulls),
         _ => Ok(array),
     }
+}
+
+/// The array with these nulls besides its own, in fields of structs too: reading a field does not ask whether the
+/// struct around it is null.
+fn without(array: &ArrayRef, nulls: &NullBuffer) -> Result<ArrayRef> {
+    let Some(fields) = array.as_struct_opt() else {
+        return Ok(nullif(array, &BooleanArray::new(!nulls.inner(), None))?);
+    };
+    let columns = fields
+        .columns()
+        .iter()
+        .map(|c| without(c, nulls))
+        .collect::<Result<Vec<_>>>()?;
+    let all = NullBuffer::union(Some(nulls), fields.nulls());
+    let built = StructArray::try_new_with_length(fields.fields().clone(), columns, all, fields.len())?;
+    Ok(Arc::new(built))
 }
 
 /// The value of a field that a file does not hold, typed.
