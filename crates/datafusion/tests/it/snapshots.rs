@@ -147,8 +147,8 @@ impl Interrupted {
             self.write_hint();
         }
         state.requests += 1;
-        if let Some(file) = location.and_then(Path::filename).filter(|_| read) {
-            *state.reads.entry(file.to_owned()).or_default() += 1;
+        if let Some(file) = location.filter(|_| read) {
+            *state.reads.entry(file.to_string()).or_default() += 1;
         }
     }
 
