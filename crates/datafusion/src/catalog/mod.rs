@@ -81,6 +81,20 @@ pub struct IcebergSchemaProvider {
 }
 
 impl IcebergSchemaProvider {
+    /// Whether a name is that of a table of the warehouse, and not of a view or an external table of the session.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn is_in_warehouse(&self, name: &str) -> Result<bool> {
+        if self.registered.table_exist(name) {
+            return Ok(false);
+        }
+        self.catalog
+            .table_exists(&self.levels(), name)
+            .await
+            .map_err(external)
+    }
+
     fn levels(&self) -> Vec<&str> {
         self.namespace.iter().map(String::as_str).collect()
     }

@@ -136,6 +136,7 @@ pub async fn sql(ctx: &SessionContext, sql: &str) -> Result<DataFrame> {
 /// As [`sql`], with line and column of the whole text.
 pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -> Result<DataFrame> {
     let plan = statement_to_plan(ctx.state(), statement).await?;
+    guard::refuse_drops(&plan, ctx).await?;
     ctx.execute_logical_plan(plan).await
 }
 

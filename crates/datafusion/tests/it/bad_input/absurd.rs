@@ -200,10 +200,6 @@ async fn ids_that_lead_nowhere_are_named() {
         (|m| m["current-schema-id"] = json!(7), ["v1.metadata.json", "7"]),
         (|m| m["default-spec-id"] = json!(7), ["v1.metadata.json", "7"]),
         (
-            |m| m["snapshots"][0]["manifest-list"] = json!("s3://elsewhere/x"),
-            ["s3://elsewhere/x", "s3"],
-        ),
-        (
             |m| m["snapshots"][0]["manifest-list"] = json!("ftp://written/x"),
             ["ftp://written/x", "scheme"],
         ),
