@@ -6,7 +6,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`array`] | rows as Arrow arrays |
+//! | [`mod@array`] | rows as Arrow arrays |
 //! | [`metrics`] | metrics of rows, as manifests hold them |
 //! | [`table_writer`] | data files, snapshots, changes of schema and spec |
 

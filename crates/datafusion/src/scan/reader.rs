@@ -8,10 +8,13 @@ use bytes::Bytes;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::ParquetFileReaderFactory;
+use datafusion::parquet::arrow::ARROW_SCHEMA_META_KEY;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderOptions;
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
 use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
-use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use datafusion::parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder,
+};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -98,6 +101,34 @@ fn check(metadata: &ParquetMetaData, size: u64) -> ParquetResult<()> {
     Ok(())
 }
 
+/// Takes out the Arrow schema that a writer may have embedded. Where there is one, the fields' metadata come from it
+/// alone, and with it the field ids, which it need not have; and it changes types as the writer happened to hold them.
+fn without_arrow_schema(metadata: Arc<ParquetMetaData>) -> Arc<ParquetMetaData> {
+    let file = metadata.file_metadata();
+    let pairs = file.key_value_metadata();
+    if !pairs.is_some_and(|pairs| pairs.iter().any(|p| p.key == ARROW_SCHEMA_META_KEY)) {
+        return metadata;
+    }
+    let others = pairs.map(|pairs| {
+        let others = pairs.iter().filter(|p| p.key != ARROW_SCHEMA_META_KEY);
+        others.cloned().collect()
+    });
+    let file = FileMetaData::new(
+        file.version(),
+        file.num_rows(),
+        file.created_by().map(str::to_string),
+        others,
+        file.schema_descr_ptr(),
+        file.column_orders().cloned(),
+    );
+    let built = ParquetMetaDataBuilder::new(file)
+        .set_row_groups(metadata.row_groups().to_vec())
+        .set_column_index(metadata.column_index().cloned())
+        .set_offset_index(metadata.offset_index().cloned())
+        .build();
+    Arc::new(built)
+}
+
 impl AsyncFileReader for CheckedReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
         match check_range(&range, self.size) {
@@ -122,8 +153,45 @@ impl AsyncFileReader for CheckedReader {
         async move {
             let metadata = metadata.await?;
             check(&metadata, size)?;
-            Ok(metadata)
+            Ok(without_arrow_schema(metadata))
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use datafusion::arrow::array::{ArrayRef, Int32Array, RecordBatch};
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use datafusion::parquet::arrow::{ArrowWriter, parquet_to_arrow_schema};
+    use drumlin_table::arrow::{FIELD_ID_KEY, field_id};
+
+    use super::*;
+
+    #[test]
+    fn ids_of_the_file_count_and_not_those_of_an_embedded_schema() {
+        let id = [(FIELD_ID_KEY.to_string(), "7".to_string())];
+        let field = Field::new("a", DataType::Int32, true).with_metadata(id.into());
+        let column: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![column]).unwrap();
+        let mut file = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file)).unwrap();
+        let written = Arc::clone(reader.metadata());
+        let read = without_arrow_schema(Arc::clone(&written));
+        let pairs = read
+            .file_metadata()
+            .key_value_metadata()
+            .cloned()
+            .unwrap_or_default();
+        assert!(pairs.iter().all(|p| p.key != ARROW_SCHEMA_META_KEY));
+        assert_eq!(read.row_groups(), written.row_groups());
+        let schema = parquet_to_arrow_schema(read.file_metadata().schema_descr(), None).unwrap();
+        assert_eq!(field_id(schema.field(0)), Some(7));
     }
 }
