@@ -5,7 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`types`] | primitive and nested types, their text form, promotion |
+//! | [`types`] | primitive and nested types, their text form |
 //! | [`schema`] | schemas: fields by id and by name, identifier fields |
 //! | [`transform`] | partition and sort transforms |
 //! | [`partition`] | partition specs and tuples |

@@ -1,11 +1,9 @@
 //! Types of columns (§ Schemas and Data Types).
 //!
 //! [`Type`] is a primitive or a nested type; nested types carry the ids of their fields. The text form of
-//! primitives (`decimal(9, 2)`, `fixed[16]`) is in [`text`], the JSON form of all in [`json`], and which stored
-//! type may be read as which in [`promotion`].
+//! primitives (`decimal(9, 2)`, `fixed[16]`) is in [`text`], the JSON form of all in [`json`].
 
 pub mod json;
-pub mod promotion;
 pub mod text;
 
 #[cfg(test)]

@@ -15,9 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use futures::TryStreamExt;
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{ObjectStore, ObjectStoreExt};
 
 pub use location::{Location, Scheme};
 pub use options::{StoreOptions, check_options};
@@ -188,16 +187,6 @@ impl Storage {
         listing.files.sort();
         listing.folders.sort();
         Ok(listing)
-    }
-
-    /// All files below a folder, in no order.
-    pub async fn list_all(&self, folder: &str) -> Result<Vec<ObjectMeta>> {
-        let (store, path) = self.resolve(folder)?;
-        store
-            .list(Some(&path))
-            .try_collect()
-            .await
-            .map_err(|e| Error::store(folder, e))
     }
 }
 
