@@ -9,14 +9,18 @@
 //! | [`table`] | a table pinned at a snapshot, and how it is opened |
 //! | [`predicate`] | predicates bound to field ids, and what metadata proves about them |
 //! | [`scan`] | planning: from a predicate to the files that may hold its rows |
+//! | [`deletes`] | which delete files apply to a data file, and what they delete |
 //! | [`arrow`] | schemas in Arrow's terms |
 
 pub mod arrow;
+mod cache;
+pub mod deletes;
 pub mod error;
 pub mod predicate;
 pub mod scan;
 pub mod storage;
 pub mod table;
+mod tasks;
 
 pub use error::{Error, Result};
 pub use table::{OpenOptions, Table, TableVersion, VERSION_HINT};

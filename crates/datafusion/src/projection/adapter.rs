@@ -14,6 +14,7 @@ use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapter
 use drumlin_format::name_mapping::{NAME_MAPPING_PROPERTY, NameMapping};
 use drumlin_table::Table;
 use drumlin_table::arrow::field_id;
+use drumlin_table::deletes::FileDeletes;
 
 use super::adaptation::{Adaptation, MissingFields, missing_value};
 use super::expression::AdaptExpr;
@@ -34,6 +35,10 @@ pub struct FileColumns {
     pub first_row_id: Option<i64>,
     /// The data sequence number of the file.
     pub sequence_number: i64,
+    /// How many rows the file has, deleted ones counted; negative is unknown.
+    pub record_count: i64,
+    /// What is deleted of the file.
+    pub deletes: Option<Arc<FileDeletes>>,
 }
 
 /// What a scan knows of all its data files.
@@ -51,15 +56,19 @@ impl TableColumns {
     /// # Errors
     /// The name mapping is not one, or a default is of a type that is not supported.
     pub fn of(table: &Table) -> Result<Self> {
-        let schema = table.schema();
         let mut initial_defaults = HashMap::new();
-        for id in schema.field_ids() {
-            let Some(field) = schema.field_by_id(id) else {
-                continue;
-            };
-            if let Some(value) = &field.initial_default {
-                let column = schema.parent_of(id).is_none();
-                initial_defaults.insert(id, to_scalar(Some(value), &field.field_type, column)?);
+        // Equality deletes may compare columns that were dropped since.
+        for schema in table.schemas_newest_first() {
+            for id in schema.field_ids() {
+                let Some(field) = schema.field_by_id(id) else {
+                    continue;
+                };
+                if let Some(value) = &field.initial_default
+                    && !initial_defaults.contains_key(&id)
+                {
+                    let column = schema.parent_of(id).is_none();
+                    initial_defaults.insert(id, to_scalar(Some(value), &field.field_type, column)?);
+                }
             }
         }
         let mapping = table.metadata().property(NAME_MAPPING_PROPERTY);

@@ -31,6 +31,7 @@ use drumlin_table::arrow::field_id;
 use drumlin_table::scan::{FileTask, PlanSummary, ScanPlan};
 use drumlin_table::storage::{RoutingStore, routed_path};
 
+use super::deleted_rows::ScanDeletes;
 use super::reader::CheckedReaderFactory;
 use super::source::IcebergSource;
 use super::statistics;
@@ -75,6 +76,9 @@ impl ScanBuilder<'_> {
             .filter(|f| !is_position(f))
             .cloned()
             .collect();
+        let mut deletes = ScanDeletes::new(&plan, self.table, self.session.runtime_env());
+        let mut stored = stored;
+        stored.extend(deletes.key_fields());
         let file_schema = Arc::new(marked(stored));
         let mut table_schema = TableSchema::builder(Arc::clone(&file_schema));
         if needs_position {
@@ -84,7 +88,9 @@ impl ScanBuilder<'_> {
         let scanned = Arc::clone(table_schema.table_schema());
         let (groups, totals) = self.file_groups(&plan, &scanned)?;
         let parquet = self.parquet_source(table_schema, &plan.summary);
-        let source = IcebergSource::new(parquet, Arc::clone(self.columns), self.description(&plan.summary))
+        deletes.report(parquet.metrics());
+        let description = self.description(&plan.summary);
+        let source = IcebergSource::try_new(parquet, Arc::clone(self.columns), deletes, description)?
             .with_nan_columns(nan_columns(&plan.tasks, &file_schema));
         let output = |f: &FieldRef| {
             let name = if is_position(f) { ROW_POSITION } else { f.name() };
@@ -180,7 +186,7 @@ impl ScanBuilder<'_> {
         compute_all_files_statistics(groups, Arc::clone(scanned), true, false)
     }
 
-    /// The files that are enough for a limit: no filter and no delete takes rows away from those that are counted.
+    /// The files that are enough for a limit: no filter takes rows away, and deleted rows are not counted.
     fn enough<'t>(&self, tasks: &'t [FileTask]) -> &'t [FileTask] {
         let Some(limit) = self.limit else {
             return tasks;
@@ -191,7 +197,7 @@ impl ScanBuilder<'_> {
                 return tasks.get(..read).unwrap_or(tasks);
             }
             // An unknown count adds nothing.
-            rows = rows.saturating_add(usize::try_from(task.data_file().record_count).unwrap_or(0));
+            rows = rows.saturating_add(usize::try_from(task.least_live_rows()).unwrap_or(0));
         }
         tasks
     }
@@ -225,9 +231,11 @@ impl ScanBuilder<'_> {
             constants: spec.constants(task)?,
             first_row_id: file.first_row_id,
             sequence_number: task.sequence_number(),
+            record_count: file.record_count,
+            deletes: task.deletes().cloned(),
         });
         let statistics =
-            with_columns.then(|| statistics::of_file(file, &columns, scanned, self.table.schema()));
+            with_columns.then(|| statistics::of_file(task, &columns, scanned, self.table.schema()));
         let mut partitioned = PartitionedFile::new(String::new(), size).with_extension(columns);
         partitioned.object_meta.location = routed_path(&file.file_path).map_err(external)?;
         // Nobody knows when the file was written, but DataFusion's cache of footers goes by path, size and this time:
@@ -294,14 +302,16 @@ struct SpecColumns {
 impl SpecColumns {
     fn new(table: &Table, spec: &PartitionSpec, scanned: &Schema) -> Self {
         let reads = |id| scanned.fields().iter().any(|f| field_id(f) == Some(id));
-        let schema = table.schema();
+        let schemas = table.schemas_newest_first();
         let identities = spec
             .fields()
             .iter()
             .enumerate()
             .filter(|(_, f)| f.transform == Transform::Identity)
             .filter_map(|(place, f)| {
-                let source = schema.field_by_id(f.source_id()?)?;
+                let id = f.source_id()?;
+                let schema = schemas.iter().find(|s| s.field_by_id(id).is_some())?;
+                let source = schema.field_by_id(id)?;
                 let path = schema.path_to(source.id);
                 let column = path.len() == 1;
                 path.first()

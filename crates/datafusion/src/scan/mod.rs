@@ -2,12 +2,16 @@
 //!
 //! - [`builder`]: from planned files to the scan
 //! - [`source`]: the Parquet source with a projection of its own for each file
-//! - [`named`]: errors of reading a file that name it
+//! - [`open`]: opening a file of it
+//! - [`deleted_rows`]: leaving deleted rows out
+//! - [`named`]: what comes out of the reader of a file
 //! - [`reader`]: reading data files whose footer may lie
 //! - [`statistics`]: what manifest entries tell the optimizer
 
 pub mod builder;
+pub mod deleted_rows;
 pub mod named;
+pub mod open;
 pub mod reader;
 pub mod source;
 pub mod statistics;

@@ -1,59 +1,100 @@
 //! DataFusion's Parquet source, told for each file how its columns become those of the table.
 //!
 //! Reading, pruning of row groups and pages, row filters, dynamic filters, limits, splitting of files are those of
-//! [`ParquetSource`], which this source hands everything on to. What it adds: the expression adapter of each file, and
-//! the pruning of whole files in `EXPLAIN`.
+//! [`ParquetSource`], which this source hands everything on to. What it adds: the expression adapter of each file and its
+//! deletes ([`open`](super::open)), and the pruning of whole files in `EXPLAIN`.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
-    FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
+    FileOpener, FileScanConfig, FileSource, ParquetSource,
 };
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
-use datafusion_datasource::morsel::{MorselPlanner, Morselizer};
+use datafusion_datasource::morsel::Morselizer;
 
 use drumlin_table::arrow::field_id;
 
-use super::named::{Named, in_file};
+use super::deleted_rows::ScanDeletes;
+use super::open::{FileMorselizer, FileOpening};
 use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS_ID, ROW_ID_ID};
-use crate::projection::adapter::{FileAdapterFactory, FileColumns, TableColumns};
+use crate::projection::adapter::TableColumns;
 
 /// Columns that are made from positions or by the file, after row filters.
 const MADE_IDS: [i32; 3] = [POS_ID, ROW_ID_ID, LAST_UPDATED_SEQUENCE_NUMBER_ID];
 
 /// The Parquet files of an Iceberg table.
+///
+/// The Parquet source inside gives more than this source: behind the outputs come all columns of the scan as they are,
+/// so that a file with equality deletes can be asked for its key columns, whatever the projection became.
 #[derive(Debug, Clone)]
 pub struct IcebergSource {
-    parquet: ParquetSource,
-    columns: Arc<TableColumns>,
+    pub(super) parquet: ParquetSource,
+    /// The outputs, which come first in those of `parquet`.
+    pub(super) projection: ProjectionExprs,
+    pub(super) deletes: Arc<ScanDeletes>,
+    pub(super) columns: Arc<TableColumns>,
     /// What `EXPLAIN` says: table, snapshot, pruning.
-    description: Arc<str>,
+    pub(super) description: Arc<str>,
     /// Floating-point columns that may hold NaN.
     nan_columns: Arc<HashSet<String>>,
 }
 
 impl IcebergSource {
     /// A source over `parquet`, whose files carry their [`FileColumns`] as extension.
-    pub fn new(parquet: ParquetSource, columns: Arc<TableColumns>, description: impl Into<Arc<str>>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// `parquet` takes no projection.
+    pub fn try_new(
+        parquet: ParquetSource,
+        columns: Arc<TableColumns>,
+        deletes: ScanDeletes,
+        description: impl Into<Arc<str>>,
+    ) -> Result<Self> {
+        let source = Self {
+            projection: ProjectionExprs::new([]),
             parquet,
             columns,
+            deletes: Arc::new(deletes),
             description: description.into(),
             nan_columns: Arc::default(),
-        }
+        };
+        let all = source.columns_from(0);
+        source.projected(&ProjectionExprs::new(all.clone()), all)
+    }
+
+    /// All columns of the scan, if they are found from this place on.
+    fn columns_from(&self, first: usize) -> Vec<ProjectionExpr> {
+        let columns = self.parquet.table_schema().table_schema().fields().iter();
+        let columns = columns.enumerate().map(|(place, field)| {
+            let column = Arc::new(Column::new(field.name(), first + place));
+            ProjectionExpr::new(column, format!("\u{1}column {place}"))
+        });
+        columns.collect()
+    }
+
+    /// This source with these outputs, over those of `parquet`, where all columns follow as `rest`.
+    fn projected(&self, outputs: &ProjectionExprs, rest: Vec<ProjectionExpr>) -> Result<Self> {
+        let all = ProjectionExprs::new(outputs.iter().cloned().chain(rest));
+        let Some(changed) = self.parquet.try_pushdown_projection(&all)? else {
+            return internal_err!("the Parquet source took no projection");
+        };
+        let mut source = self.with_parquet(&changed)?;
+        let inner = source.parquet.projection().into_iter().flat_map(|p| p.iter());
+        source.projection = ProjectionExprs::new(inner.take(outputs.iter().count()).cloned());
+        Ok(source)
     }
 
     /// Names the floating-point columns that may hold NaN. Arrow puts NaN above or below all numbers, depending on its
@@ -66,12 +107,42 @@ impl IcebergSource {
 
     /// This source over what `changed` made of its Parquet source.
     fn over(&self, changed: &Arc<dyn FileSource>) -> Result<Arc<dyn FileSource>> {
+        Ok(Arc::new(self.with_parquet(changed)?))
+    }
+
+    fn with_parquet(&self, changed: &Arc<dyn FileSource>) -> Result<Self> {
         match changed.downcast_ref::<ParquetSource>() {
-            Some(parquet) => Ok(Arc::new(Self {
+            Some(parquet) => Ok(Self {
                 parquet: parquet.clone(),
                 ..self.clone()
-            })),
+            }),
             None => internal_err!("the Parquet source became a source of {}", changed.file_type()),
+        }
+    }
+
+    /// The Parquet source with these outputs alone, which are over the columns of the scan.
+    pub(super) fn parquet_with(&self, outputs: &ProjectionExprs) -> Result<Arc<dyn FileSource>> {
+        let known: Vec<_> = self.projection.iter().map(|p| p.expr.as_ref()).collect();
+        let columns = self.parquet.table_schema().table_schema().fields().len();
+        let over_parquet = |output: &ProjectionExpr| {
+            let name = output.alias.clone();
+            if let Some(place) = known.iter().position(|known| *known == output.expr.as_ref()) {
+                return Ok(ProjectionExpr::new(Arc::new(Column::new(&name, place)), name));
+            }
+            let shifted = Arc::clone(&output.expr).transform_up(|expr| match expr.downcast_ref::<Column>() {
+                Some(column) if column.index() < columns => {
+                    let shifted = Column::new(column.name(), known.len() + column.index());
+                    Ok(Transformed::yes(Arc::new(shifted) as Arc<dyn PhysicalExpr>))
+                }
+                Some(column) => internal_err!("`{}` is no column of the scan", column.name()),
+                None => Ok(Transformed::no(expr)),
+            })?;
+            Ok(ProjectionExpr::new(shifted.data, name))
+        };
+        let outputs = outputs.iter().map(over_parquet).collect::<Result<Vec<_>>>()?;
+        match self.parquet.try_pushdown_projection(&ProjectionExprs::new(outputs))? {
+            Some(parquet) => Ok(parquet),
+            None => internal_err!("the Parquet source took no projection"),
         }
     }
 
@@ -115,14 +186,15 @@ impl FileSource for IcebergSource {
         base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Box<dyn Morselizer>> {
-        Ok(Box::new(FileMorselizer {
+        let opener = FileOpening {
             source: self.clone(),
             object_store,
             limit: base_config.limit,
             preserve_order: base_config.preserve_order,
             object_store_url: base_config.object_store_url.clone(),
             partition,
-        }))
+        };
+        Ok(Box::new(FileMorselizer(Arc::new(opener))))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -140,7 +212,7 @@ impl FileSource for IcebergSource {
     }
 
     fn projection(&self) -> Option<&ProjectionExprs> {
-        self.parquet.projection()
+        Some(&self.projection)
     }
 
     fn metrics(&self) -> &ExecutionPlanMetricsSet {
@@ -206,8 +278,8 @@ impl FileSource for IcebergSource {
     }
 
     fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
-        let changed = self.parquet.try_pushdown_projection(projection)?;
-        changed.map(|c| self.over(&c)).transpose()
+        let rest = self.columns_from(self.projection.iter().count());
+        Ok(Some(Arc::new(self.projected(projection, rest)?)))
     }
 
     fn apply_expressions(
@@ -215,45 +287,5 @@ impl FileSource for IcebergSource {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         self.parquet.apply_expressions(f)
-    }
-}
-
-/// Opens each file with its own adapter.
-struct FileMorselizer {
-    source: IcebergSource,
-    object_store: Arc<dyn ObjectStore>,
-    limit: Option<usize>,
-    preserve_order: bool,
-    object_store_url: datafusion::execution::object_store::ObjectStoreUrl,
-    partition: usize,
-}
-
-impl fmt::Debug for FileMorselizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FileMorselizer({})", self.source.description)
-    }
-}
-
-impl Morselizer for FileMorselizer {
-    fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
-        let Some(columns) = file.extension::<Arc<FileColumns>>().cloned() else {
-            return internal_err!(
-                "{}: the file carries no column information",
-                file.object_meta.location
-            );
-        };
-        let adapter = FileAdapterFactory::new(Arc::clone(&self.source.columns), Arc::clone(&columns));
-        // Of the scan's configuration a file needs only these; its list of files would be copied for each file.
-        let parquet: Arc<dyn FileSource> = Arc::new(self.source.parquet.clone());
-        let config = FileScanConfigBuilder::new(self.object_store_url.clone(), Arc::clone(&parquet))
-            .with_limit(self.limit)
-            .with_preserve_order(self.preserve_order)
-            .with_expr_adapter(Some(Arc::new(adapter)))
-            .build();
-        let planner = parquet
-            .create_morselizer(Arc::clone(&self.object_store), &config, self.partition)?
-            .plan_file(file)
-            .map_err(|e| in_file(e, &columns))?;
-        Ok(Named::planner(planner, columns))
     }
 }

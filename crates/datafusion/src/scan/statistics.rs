@@ -2,7 +2,8 @@
 //!
 //! Exact is only what is proven. Bounds of numbers, dates and times are exact when there are any: they are never cut.
 //! Bounds of strings and bytes may be cut, those of floats say nothing of NaN and of the sign of zero: these are
-//! estimates.
+//! estimates. Of a file with deletes the bounds and nulls may be those of deleted rows, and are estimates; how many rows
+//! are left is exact where a deletion vector tells.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -26,27 +27,37 @@ const VIEW_BYTES: usize = 16;
 
 /// The statistics of a file for the columns of a scan, in their order.
 pub fn of_file(
-    file: &DataFile,
+    task: &FileTask,
     columns: &FileColumns,
     scanned: &Schema,
     schema: &IcebergSchema,
 ) -> Statistics {
-    let rows = usize::try_from(file.record_count).ok();
+    let file = task.data_file();
+    let num_rows = live_rows(task);
+    let rows = num_rows.get_value().copied();
+    let is_exact = num_rows.is_exact().unwrap_or(false);
     let metrics = Metrics::of(file);
     let column = |field: &Field| {
         let Some(id) = field_id(field) else {
             return ColumnStatistics::new_unknown();
         };
         if let Some(constant) = columns.constants.get(&id) {
-            return of_constant(constant, rows);
+            let constant = of_constant(constant, rows);
+            return if is_exact { constant } else { constant.to_inexact() };
         }
         match schema.field_by_id(id) {
-            Some(column) => of_column(&metrics, column, field.data_type(), rows),
+            Some(column) => {
+                let column = of_column(&metrics, column, field.data_type(), rows);
+                match task.deletes() {
+                    None => column,
+                    Some(_) => column.to_inexact(),
+                }
+            }
             None => ColumnStatistics::new_unknown(),
         }
     };
     Statistics {
-        num_rows: rows.map_or(Precision::Absent, Precision::Exact),
+        num_rows,
         // The file's size is that of all its columns, compressed. Beside the sizes of other inputs, which are those of
         // the columns they produce in memory, it would mislead the choice of join sides.
         total_byte_size: Precision::Absent,
@@ -56,12 +67,22 @@ pub fn of_file(
 
 /// The number of rows of all files and nothing else, for scans of too many columns of too many files.
 pub fn of_rows(tasks: &[FileTask], scanned: &Schema) -> Statistics {
-    let rows = tasks.iter().try_fold(0usize, |sum, task| {
-        sum.checked_add(usize::try_from(task.data_file().record_count).ok()?)
-    });
+    let rows = tasks.iter().map(live_rows);
     Statistics {
-        num_rows: rows.map_or(Precision::Absent, Precision::Exact),
+        num_rows: rows.fold(Precision::Exact(0), |sum, rows| sum.add(&rows)),
         ..Statistics::new_unknown(scanned)
+    }
+}
+
+/// The rows of a file that are not deleted.
+fn live_rows(task: &FileTask) -> Precision<usize> {
+    let rows = |rows: u64| usize::try_from(rows).ok();
+    match task.live_rows().and_then(rows) {
+        Some(rows) => Precision::Exact(rows),
+        None => match u64::try_from(task.data_file().record_count).ok().and_then(rows) {
+            Some(rows) => Precision::Inexact(rows),
+            None => Precision::Absent,
+        },
     }
 }
 

@@ -37,6 +37,24 @@ impl DeletionVector {
         Ok(self.positions.insert(position))
     }
 
+    /// Deletes all of these positions, in any order; ascending ones fastest.
+    ///
+    /// # Errors
+    /// One is above [`MAX_POSITION`]. Those before it are deleted.
+    pub fn insert_all(&mut self, positions: &[u64]) -> Result<()> {
+        for position in positions {
+            if *position > MAX_POSITION || self.positions.try_push(*position).is_err() {
+                self.insert(*position)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub fn memory(&self) -> usize {
+        self.positions.serialized_size()
+    }
+
     /// Deletes all positions of another vector.
     pub fn merge(&mut self, other: &Self) {
         self.positions |= &other.positions;

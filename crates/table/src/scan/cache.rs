@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use drumlin_format::manifest::ManifestEntry;
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
+use crate::cache::{ByteCache, Memory};
 use crate::error::Result;
 
 /// How much memory a cache takes unless it is told otherwise: 256 MiB, some 400,000 files.
@@ -23,6 +22,12 @@ pub(super) struct ManifestKey {
     pub added_snapshot_id: i64,
     pub first_row_id: Option<i64>,
     pub partition_type: String,
+}
+
+impl Memory for ManifestKey {
+    fn bytes(&self) -> u64 {
+        u64::try_from(self.path.len() + self.partition_type.len()).unwrap_or(0)
+    }
 }
 
 /// The live entries of a manifest.
@@ -45,6 +50,12 @@ impl CachedManifest {
     }
 }
 
+impl Memory for CachedManifest {
+    fn bytes(&self) -> u64 {
+        self.memory
+    }
+}
+
 /// The memory of an entry, in bytes: itself, its path, its metrics and about what its partition values take.
 fn memory_of(entry: &ManifestEntry) -> u64 {
     let file = &entry.data_file;
@@ -54,34 +65,24 @@ fn memory_of(entry: &ManifestEntry) -> u64 {
     u64::try_from(size).unwrap_or(u64::MAX)
 }
 
-#[derive(Debug, Clone)]
-struct ByMemory;
-
-impl Weighter<ManifestKey, CachedManifest> for ByMemory {
-    fn weight(&self, key: &ManifestKey, manifest: &CachedManifest) -> u64 {
-        manifest.memory + u64::try_from(key.path.len() + key.partition_type.len()).unwrap_or(0)
-    }
-}
-
 /// A cache of manifests with a budget of memory. A manifest that several scans want at once is read once.
 #[derive(Debug)]
 pub struct ManifestCache {
-    manifests: Cache<ManifestKey, CachedManifest, ByMemory>,
+    manifests: ByteCache<ManifestKey, CachedManifest>,
 }
 
 impl ManifestCache {
     /// A cache that takes at most about so many bytes; 0 keeps nothing.
     pub fn new(bytes: u64) -> Self {
         // An entry of the cache is a whole manifest, of some 100 KiB.
-        let manifests = usize::try_from(bytes >> 17).unwrap_or(usize::MAX).max(64);
         Self {
-            manifests: Cache::with_weighter(manifests, bytes, ByMemory),
+            manifests: ByteCache::new(bytes, 1 << 17),
         }
     }
 
     /// The memory that is in use, in bytes.
     pub fn bytes(&self) -> u64 {
-        self.manifests.weight()
+        self.manifests.bytes()
     }
 
     /// The manifest and whether it was here already; if not, `load` reads it.
@@ -90,15 +91,7 @@ impl ManifestCache {
         key: &ManifestKey,
         load: impl Future<Output = Result<CachedManifest>>,
     ) -> Result<(CachedManifest, bool)> {
-        match self.manifests.get_value_or_guard_async(key).await {
-            Ok(found) => Ok((found, true)),
-            Err(guard) => {
-                let loaded = load.await?;
-                // Fails only where the entry was removed meanwhile, which costs another read later.
-                let _ = guard.insert(loaded.clone());
-                Ok((loaded, false))
-            }
-        }
+        self.manifests.get_or_load(key, load).await
     }
 }
 

@@ -5,6 +5,9 @@
 //!                                                                 ──► entries whose bounds may match ──► tasks
 //! ```
 //!
+//! Then the delete manifests, only those that may apply to what is left, and each task gets its
+//! [deletes](crate::deletes).
+//!
 //! Every manifest is judged by its own partition spec. Manifests are read with bounded concurrency, decoded on the
 //! runtime's threads, and kept in a [`ManifestCache`].
 
@@ -21,6 +24,8 @@ use std::sync::Arc;
 
 use drumlin_format::manifest::{DataFile, ManifestEntry};
 use drumlin_format::partition::PartitionSpec;
+
+use crate::deletes::FileDeletes;
 
 pub use cache::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
 pub use summary::PlanSummary;
@@ -39,6 +44,7 @@ pub struct ScanPlan {
 pub struct FileTask {
     entry: Arc<ManifestEntry>,
     spec: Arc<PartitionSpec>,
+    deletes: Option<Arc<FileDeletes>>,
 }
 
 impl FileTask {
@@ -50,6 +56,27 @@ impl FileTask {
     /// The data sequence number of the file (§ Sequence Numbers).
     pub fn sequence_number(&self) -> i64 {
         self.entry.sequence_number
+    }
+
+    /// What is deleted of the file; `None` if nothing is.
+    pub fn deletes(&self) -> Option<&Arc<FileDeletes>> {
+        self.deletes.as_ref()
+    }
+
+    /// The rows of the file that are not deleted, if metadata tells exactly.
+    pub fn live_rows(&self) -> Option<u64> {
+        match &self.deletes {
+            Some(deletes) => deletes.live_rows(self.data_file()),
+            None => u64::try_from(self.data_file().record_count).ok(),
+        }
+    }
+
+    /// At least so many rows of the file are not deleted.
+    pub fn least_live_rows(&self) -> u64 {
+        match &self.deletes {
+            Some(deletes) => deletes.least_live_rows(self.data_file()),
+            None => self.live_rows().unwrap_or(0),
+        }
     }
 
     /// The partition spec that the file was written with.

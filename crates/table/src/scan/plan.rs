@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use drumlin_format::manifest::{DataContent, ManifestContent, ManifestProjection, read_manifest};
+use drumlin_format::manifest::{
+    DataContent, DataFile, ManifestContent, ManifestEntry, ManifestProjection, read_manifest,
+};
 use drumlin_format::manifest_list::ManifestFile;
 use drumlin_format::partition::{PartitionField, PartitionSpec};
 use drumlin_format::types::{NestedField, PrimitiveType, StructType, Type};
@@ -12,12 +14,14 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::cache::{CachedManifest, ManifestKey};
 use super::list::manifests_of;
-use super::metrics::summaries;
+use super::metrics::{KeyMetrics, summaries};
 use super::{FileTask, PlanSummary, ScanPlan};
+use crate::deletes::DeleteIndex;
 use crate::error::{Error, Result};
 use crate::predicate::projection::project_inclusive;
 use crate::predicate::{PartitionPredicate, Predicate};
 use crate::table::Table;
+use crate::tasks::AbortOnDrop;
 
 /// Manifests that are fetched and decoded at once.
 const CONCURRENT_MANIFESTS: usize = 16;
@@ -33,7 +37,7 @@ struct JudgedSpec {
 /// What one manifest came to.
 #[derive(Debug, Default)]
 struct Judged {
-    tasks: Vec<FileTask>,
+    kept: Vec<(Arc<ManifestEntry>, Arc<PartitionSpec>)>,
     pruned_by_partition: u64,
     pruned_by_bounds: u64,
     live: u64,
@@ -61,31 +65,92 @@ impl Table {
         summary.bytes_read = bytes;
         let specs = self.judge_specs(predicate, &manifests)?;
         let mut opened = Vec::new();
+        let mut deletes = Vec::new();
         for manifest in manifests.into_iter().filter(ManifestFile::may_have_live_files) {
             let judged = spec_of(&specs, &manifest)?;
             let may_match = judged
                 .predicate
                 .might_match_summaries(&judged.spec, &summaries(&manifest));
-            if manifest.content == ManifestContent::Deletes {
-                if may_match {
-                    return Err(self.has_deletes(&manifest));
+            let data = manifest.content == ManifestContent::Data;
+            summary.manifests_total += usize::from(data);
+            match (may_match, data) {
+                (true, true) => opened.push((manifest, Arc::clone(judged))),
+                (true, false) => deletes.push((manifest, Arc::clone(judged))),
+                (false, true) => {
+                    summary.manifests_pruned += 1;
+                    let live = live_files(&manifest);
+                    summary.files_pruned_by_partition += live.unwrap_or(0);
+                    summary.files_total = summary.files_total.zip(live).map(|(a, b)| a + b);
                 }
-                continue;
+                // No data file of a partition is scanned: nothing of it is deleted.
+                (false, false) => summary.delete_manifests_pruned += 1,
             }
-            summary.manifests_total += 1;
-            if may_match {
-                opened.push((manifest, Arc::clone(judged)));
-                continue;
-            }
-            summary.manifests_pruned += 1;
-            let live = live_files(&manifest);
-            summary.files_pruned_by_partition += live.unwrap_or(0);
-            summary.files_total = summary.files_total.zip(live).map(|(a, b)| a + b);
         }
         let predicate = Arc::new(predicate.clone());
-        let judged: Vec<Judged> = futures::stream::iter(opened)
+        let judged = self.judge_manifests(opened, &predicate).await?;
+        let mut kept = Vec::with_capacity(judged.iter().map(|j| j.kept.len()).sum());
+        for manifest in judged {
+            summary.files_total = summary.files_total.map(|t| t + manifest.live);
+            summary.files_pruned_by_partition += manifest.pruned_by_partition;
+            summary.files_pruned_by_bounds += manifest.pruned_by_bounds;
+            summary.bytes_read += manifest.bytes_read;
+            summary.manifests_cached += usize::from(manifest.cached);
+            kept.extend(manifest.kept);
+        }
+        // Deletes apply to data of their own sequence number and of lower ones.
+        let oldest = kept.iter().map(|(entry, _)| entry.sequence_number).min();
+        let all = deletes.len();
+        deletes.retain(|(manifest, _)| oldest.is_some_and(|oldest| oldest <= manifest.sequence_number));
+        summary.delete_manifests_pruned += all - deletes.len();
+        summary.delete_manifests_total = deletes.len() + summary.delete_manifests_pruned;
+        let tasks = self.with_deletes(kept, deletes, &predicate, &mut summary).await?;
+        summary.elapsed = start.elapsed();
+        Ok(ScanPlan { tasks, summary })
+    }
+
+    /// The tasks of the data files that are left, each with its deletes.
+    async fn with_deletes(
+        &self,
+        kept: Vec<(Arc<ManifestEntry>, Arc<PartitionSpec>)>,
+        deletes: Vec<(ManifestFile, Arc<JudgedSpec>)>,
+        predicate: &Arc<Predicate>,
+        summary: &mut PlanSummary,
+    ) -> Result<Vec<FileTask>> {
+        let task = |(entry, spec)| FileTask {
+            entry,
+            spec,
+            deletes: None,
+        };
+        if deletes.is_empty() {
+            return Ok(kept.into_iter().map(task).collect());
+        }
+        let mut index = DeleteIndex::default();
+        for manifest in self.judge_manifests(deletes, predicate).await? {
+            summary.bytes_read += manifest.bytes_read;
+            for (entry, spec) in &manifest.kept {
+                index.add(entry, spec.is_unpartitioned())?;
+            }
+        }
+        let entries: Vec<_> = kept.iter().map(|(entry, _)| Arc::clone(entry)).collect();
+        let (assigned, counts) = index.assign(&entries, self)?;
+        summary.deletes = counts;
+        let with_deletes = kept.into_iter().zip(assigned).map(|(kept, deletes)| FileTask {
+            deletes,
+            ..task(kept)
+        });
+        // Where a deletion vector deletes as many rows as there are, none is left.
+        let some_left = |t: &FileTask| t.deletes.is_none() || t.live_rows() != Some(0);
+        Ok(with_deletes.filter(some_left).collect())
+    }
+
+    async fn judge_manifests(
+        &self,
+        manifests: Vec<(ManifestFile, Arc<JudgedSpec>)>,
+        predicate: &Arc<Predicate>,
+    ) -> Result<Vec<Judged>> {
+        futures::stream::iter(manifests)
             .map(|(manifest, spec)| {
-                let (table, predicate) = (self.clone(), Arc::clone(&predicate));
+                let (table, predicate) = (self.clone(), Arc::clone(predicate));
                 let work = async move { table.judge_manifest(&manifest, &spec, &predicate).await };
                 // A task of its own, so that manifests decode on several threads; dropped with the plan.
                 let task = AbortOnDrop(tokio::spawn(work));
@@ -93,18 +158,7 @@ impl Table {
             })
             .buffered(CONCURRENT_MANIFESTS)
             .try_collect()
-            .await?;
-        let mut tasks = Vec::with_capacity(judged.iter().map(|j| j.tasks.len()).sum());
-        for manifest in judged {
-            summary.files_total = summary.files_total.map(|t| t + manifest.live);
-            summary.files_pruned_by_partition += manifest.pruned_by_partition;
-            summary.files_pruned_by_bounds += manifest.pruned_by_bounds;
-            summary.bytes_read += manifest.bytes_read;
-            summary.manifests_cached += usize::from(manifest.cached);
-            tasks.extend(manifest.tasks);
-        }
-        summary.elapsed = start.elapsed();
-        Ok(ScanPlan { tasks, summary })
+            .await
     }
 
     fn judge_specs(
@@ -140,11 +194,8 @@ impl Table {
     /// The type of a spec's tuples. A source column that the schema of the scan has no more is looked for in the
     /// other schemas, newest first: the tuples of its files are there all the same.
     pub fn partition_type(&self, spec: &PartitionSpec) -> StructType {
-        let metadata = self.metadata();
-        let mut schemas = vec![self.schema(), metadata.current_schema()];
-        let mut others: Vec<_> = metadata.schemas().iter().collect();
-        others.sort_by_key(|s| std::cmp::Reverse(s.schema_id()));
-        schemas.extend(others);
+        let mut schemas = self.schemas_newest_first();
+        schemas.insert(1, self.metadata().current_schema());
         let result_type = |f: &PartitionField| {
             let found = schemas.iter().find_map(|schema| f.result_type(schema));
             NestedField::optional(
@@ -180,22 +231,19 @@ impl Table {
         };
         for entry in found.entries.iter() {
             let file = &entry.data_file;
-            if file.content != DataContent::Data {
+            if (file.content == DataContent::Data) != (manifest.content == ManifestContent::Data) {
                 return Err(Error::from(drumlin_format::Error::invalid(
-                    format!("data manifest `{}`", manifest.manifest_path),
-                    format!("it holds the delete file `{}`", file.file_path),
+                    format!("{} manifest `{}`", manifest.content.name(), manifest.manifest_path),
+                    format!("it holds `{}`, whose content is {:?}", file.file_path, file.content),
                 )));
             }
             judged.live += 1;
             if !spec.predicate.might_match_tuple(&file.partition) {
                 judged.pruned_by_partition += 1;
-            } else if !predicate.might_match(file) {
+            } else if !may_matter(file, predicate) {
                 judged.pruned_by_bounds += 1;
             } else {
-                judged.tasks.push(FileTask {
-                    entry: Arc::clone(entry),
-                    spec: Arc::clone(&spec.spec),
-                });
+                judged.kept.push((Arc::clone(entry), Arc::clone(&spec.spec)));
             }
         }
         Ok(judged)
@@ -215,19 +263,14 @@ impl Table {
             u64::try_from(bytes.len()).unwrap_or(u64::MAX),
         ))
     }
+}
 
-    fn has_deletes(&self, manifest: &ManifestFile) -> Error {
-        let files = match live_files(manifest) {
-            Some(n) => n.to_string(),
-            None => "some".to_string(),
-        };
-        Error::Unsupported(format!(
-            "table `{}` has {files} delete files (in the manifest `{}`) that may apply to the rows of this scan; delete \
-             files are not applied yet, and rows without them would be wrong. Compact the table with the engine that \
-             wrote it, or read a snapshot from before the deletes",
-            self.name(),
-            manifest.manifest_path
-        ))
+/// Whether a file may hold a row that the predicate keeps, or delete one.
+fn may_matter(file: &DataFile, predicate: &Predicate) -> bool {
+    match file.content {
+        DataContent::Data => predicate.might_match(file),
+        DataContent::PositionDeletes => true,
+        DataContent::EqualityDeletes => predicate.might_match(&KeyMetrics(file)),
     }
 }
 
@@ -246,22 +289,4 @@ fn live_files(manifest: &ManifestFile) -> Option<u64> {
     u64::try_from(added)
         .ok()?
         .checked_add(u64::try_from(existing).ok()?)
-}
-
-/// A task that ends when nobody waits for it any more.
-struct AbortOnDrop<T>(tokio::task::JoinHandle<Result<T>>);
-
-impl<T> AbortOnDrop<T> {
-    async fn joined(mut self) -> Result<T> {
-        match (&mut self.0).await {
-            Ok(result) => result,
-            Err(e) => Err(Error::Stopped(e.to_string())),
-        }
-    }
-}
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::deletes::DeleteCounts;
+
 /// Counts of one planning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanSummary {
@@ -17,6 +19,13 @@ pub struct PlanSummary {
     pub files_pruned_by_partition: u64,
     /// Of them, those that column bounds and counts rule out.
     pub files_pruned_by_bounds: u64,
+    /// Delete manifests with live files.
+    pub delete_manifests_total: usize,
+    /// Of them, those that apply to no file that is scanned, by partition summaries or sequence numbers: they were not
+    /// opened.
+    pub delete_manifests_pruned: usize,
+    /// The delete files that apply to files that are scanned.
+    pub deletes: DeleteCounts,
     /// Manifests that the cache had.
     pub manifests_cached: usize,
     /// Bytes of manifests and manifest lists that were read from the store.
@@ -46,6 +55,14 @@ impl fmt::Display for PlanSummary {
             None => write!(f, "{pruned} or more pruned")?,
         }
         let (partition, bounds) = (self.files_pruned_by_partition, self.files_pruned_by_bounds);
-        write!(f, " ({partition} by partition, {bounds} by bounds)")
+        write!(f, " ({partition} by partition, {bounds} by bounds)")?;
+        if self.delete_manifests_total > 0 {
+            let (pruned, total) = (self.delete_manifests_pruned, self.delete_manifests_total);
+            write!(f, ", delete_manifests={pruned}/{total} pruned")?;
+        }
+        match self.deletes.is_empty() {
+            true => Ok(()),
+            false => write!(f, ", deletes={}", self.deletes),
+        }
     }
 }

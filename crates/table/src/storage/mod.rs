@@ -22,8 +22,9 @@ pub use location::{Location, Scheme};
 pub use options::{StoreOptions, check_options};
 pub use routing::{RoutingStore, routed_path};
 
+use crate::deletes::DeleteCache;
 use crate::error::{Error, Result};
-use crate::scan::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
+use crate::scan::ManifestCache;
 
 /// The stores that locations are resolved in. Cheap to clone; clones share their stores.
 #[derive(Debug, Clone)]
@@ -37,8 +38,15 @@ struct Inner {
     stores: RwLock<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
     /// The stores that were registered, for storages derived from this one.
     registered: RwLock<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
-    manifests: Arc<ManifestCache>,
+    caches: Caches,
     generation: AtomicU64,
+}
+
+/// What was decoded, shared by storages that are derived from one another.
+#[derive(Debug, Clone, Default)]
+struct Caches {
+    manifests: Arc<ManifestCache>,
+    deletes: Arc<DeleteCache>,
 }
 
 /// The kind of a store and its bucket.
@@ -56,16 +64,21 @@ impl Default for Storage {
 impl Storage {
     /// A storage that makes its stores from these options and the environment when they are first needed.
     pub fn new(options: StoreOptions) -> Self {
-        Self::with_manifest_cache_bytes(options, DEFAULT_MANIFEST_CACHE_BYTES)
+        Self::build(options, HashMap::new(), Caches::default())
     }
 
-    /// The same with another budget of memory for decoded manifests, in bytes; 0 keeps none.
-    pub fn with_manifest_cache_bytes(options: StoreOptions, bytes: u64) -> Self {
-        Self::build(options, HashMap::new(), Arc::new(ManifestCache::new(bytes)))
+    /// The same with other budgets of memory for decoded manifests and for decoded delete files, in bytes; 0 keeps none.
+    pub fn with_cache_bytes(options: StoreOptions, manifests: u64, deletes: u64) -> Self {
+        let caches = Caches {
+            manifests: Arc::new(ManifestCache::new(manifests)),
+            deletes: Arc::new(DeleteCache::new(deletes)),
+        };
+        Self::build(options, HashMap::new(), caches)
     }
 
     /// A storage with more options, which win over those of this one. It has the stores that were registered here, and
-    /// shares the memory for manifests.
+    /// shares the memory for
+    /// manifests and delete files.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for options that no store has: see [`check_options`].
@@ -78,21 +91,20 @@ impl Storage {
             .registered
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        let manifests = Arc::clone(&self.inner.manifests);
-        Ok(Self::build(options, registered.clone(), manifests))
+        Ok(Self::build(options, registered.clone(), self.inner.caches.clone()))
     }
 
     fn build(
         options: StoreOptions,
         registered: HashMap<StoreKey, Arc<dyn ObjectStore>>,
-        manifests: Arc<ManifestCache>,
+        caches: Caches,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 options,
                 stores: RwLock::new(registered.clone()),
                 registered: RwLock::new(registered),
-                manifests,
+                caches,
                 generation: AtomicU64::new(GENERATIONS.fetch_add(1, Ordering::Relaxed)),
             }),
         }
@@ -126,7 +138,12 @@ impl Storage {
 
     /// The manifests that were decoded already. All tables of a storage share them.
     pub fn manifest_cache(&self) -> &ManifestCache {
-        &self.inner.manifests
+        &self.inner.caches.manifests
+    }
+
+    /// The delete files that were decoded already. All tables of a storage share them.
+    pub fn delete_cache(&self) -> &DeleteCache {
+        &self.inner.caches.deletes
     }
 
     /// The store and the object that a location means.

@@ -88,6 +88,15 @@ impl Table {
         &self.schema
     }
 
+    /// The schema that is read, then all others of the table, newest first: columns that were dropped are still known to
+    /// old files.
+    pub fn schemas_newest_first(&self) -> Vec<&Arc<Schema>> {
+        let mut others: Vec<_> = self.metadata.schemas().iter().collect();
+        others.sort_by_key(|s| std::cmp::Reverse(s.schema_id()));
+        others.insert(0, &self.schema);
+        others
+    }
+
     /// The version that was asked for; `None` for the current one.
     pub fn version(&self) -> Option<&TableVersion> {
         self.version.as_ref()

@@ -1,0 +1,152 @@
+//! Opening a data file of a scan: with its own expression adapter and without its deleted rows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::{Result, internal_err};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::object_store::ObjectStore;
+use datafusion_datasource::morsel::{MorselPlan, MorselPlanner, Morselizer};
+use drumlin_table::deletes::FileDeletes;
+
+use super::deleted_rows::{KeyFilter, selection};
+use super::named::{Named, in_file};
+use super::source::IcebergSource;
+use crate::projection::adapter::{FileAdapterFactory, FileColumns};
+
+/// Opens the files of a partition of a scan.
+pub struct FileMorselizer(pub Arc<FileOpening>);
+
+/// What is needed to open a file.
+pub struct FileOpening {
+    /// The source of the scan.
+    pub source: IcebergSource,
+    /// The store that DataFusion knows, which is not used.
+    pub object_store: Arc<dyn ObjectStore>,
+    /// Rows that are enough.
+    pub limit: Option<usize>,
+    /// Whether rows must come in the order of the file.
+    pub preserve_order: bool,
+    /// The name of the store.
+    pub object_store_url: ObjectStoreUrl,
+    /// The partition of the plan.
+    pub partition: usize,
+}
+
+impl fmt::Debug for FileMorselizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FileMorselizer({})", self.0.source.description)
+    }
+}
+
+impl Morselizer for FileMorselizer {
+    fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
+        let Some(columns) = file.extension::<Arc<FileColumns>>().cloned() else {
+            return internal_err!(
+                "{}: the file carries no column information",
+                file.object_meta.location
+            );
+        };
+        match columns.deletes.clone() {
+            None => self.0.open(file, columns, None),
+            Some(deletes) => Ok(Box::new(WithDeletes {
+                opening: Arc::clone(&self.0),
+                file: Box::new(file),
+                columns,
+                deletes,
+            })),
+        }
+    }
+}
+
+impl FileOpening {
+    fn open(
+        &self,
+        file: PartitionedFile,
+        columns: Arc<FileColumns>,
+        keys: Option<KeyFilter>,
+    ) -> Result<Box<dyn MorselPlanner>> {
+        let source = &self.source;
+        let (outputs, limit) = match &keys {
+            // Rows that are deleted must not count.
+            Some(keys) => (keys.read(), None),
+            None => (&source.projection, self.limit),
+        };
+        let adapter = FileAdapterFactory::new(Arc::clone(&source.columns), Arc::clone(&columns));
+        let parquet = source.parquet_with(outputs)?;
+        // Of the scan's configuration a file needs only these; its list of files would be copied for each file.
+        let config = FileScanConfigBuilder::new(self.object_store_url.clone(), Arc::clone(&parquet))
+            .with_limit(limit)
+            .with_preserve_order(self.preserve_order)
+            .with_expr_adapter(Some(Arc::new(adapter)))
+            .build();
+        let planner = parquet
+            .create_morselizer(Arc::clone(&self.object_store), &config, self.partition)?
+            .plan_file(file)
+            .map_err(|e| in_file(e, &columns))?;
+        Ok(Named::planner(planner, columns, keys.map(Arc::new)))
+    }
+}
+
+/// A file whose deletes are not loaded yet.
+struct WithDeletes {
+    opening: Arc<FileOpening>,
+    file: Box<PartitionedFile>,
+    columns: Arc<FileColumns>,
+    deletes: Arc<FileDeletes>,
+}
+
+impl fmt::Debug for WithDeletes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WithDeletes({})", self.columns.path)
+    }
+}
+
+impl MorselPlanner for WithDeletes {
+    fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
+        Ok(Some(MorselPlan::new().with_pending_planner(self.loaded())))
+    }
+}
+
+impl WithDeletes {
+    /// The planner of the file, once its deletes are here.
+    async fn loaded(self: Box<Self>) -> Result<Box<dyn MorselPlanner>> {
+        let Self {
+            opening,
+            file,
+            columns,
+            deletes,
+        } = *self;
+        let mut file = *file;
+        let source = &opening.source;
+        let range = file.range.as_ref().map(|r| r.start..r.end);
+        if let Some(deleted) = source.deletes.positions(&columns, &deletes, range).await? {
+            match selection(&deleted, &columns) {
+                Some(selection) => file = file.with_extension(selection),
+                None => return Ok(Box::new(NoRows)),
+            }
+        }
+        let sets = source.deletes.key_sets(&deletes).await?;
+        let keys = match sets.is_empty() {
+            true => None,
+            false => {
+                let schema = source.parquet.table_schema().table_schema();
+                let number = columns.sequence_number;
+                Some(source.deletes.key_filter(sets, number, &source.projection, schema)?)
+            }
+        };
+        opening.open(file, columns, keys)
+    }
+}
+
+/// A file of which all rows are deleted.
+#[derive(Debug)]
+struct NoRows;
+
+impl MorselPlanner for NoRows {
+    fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
+        Ok(None)
+    }
+}

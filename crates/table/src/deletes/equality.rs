@@ -1,0 +1,180 @@
+//! The equality deletes of one set of columns.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::buffer::NullBuffer;
+use arrow::compute::{CastOptions, cast_with_options};
+use drumlin_format::manifest::DataFile;
+use futures::{StreamExt, TryStreamExt};
+use tokio::sync::OnceCell;
+
+use super::cache::Decoded;
+use super::delete_file::{DeleteFile, invalid, size_of};
+use super::key_columns::{KeyColumn, with_nulls};
+use super::key_set::KeySet;
+use super::MemoryAccount;
+use crate::data_file;
+use crate::error::{Error, Result};
+use crate::table::Table;
+use crate::tasks::AbortOnDrop;
+
+/// Rows of an equality delete file that are decoded at once.
+const BATCH_ROWS: usize = 8192;
+
+/// Equality delete files that are read at once.
+const CONCURRENT_FILES: usize = 16;
+
+/// The equality delete files of one partition, or of the whole table, that compare the same columns. Their values are
+/// loaded once for all data files of a scan.
+#[derive(Debug)]
+pub struct EqualityDeletes {
+    columns: Arc<[KeyColumn]>,
+    files: Vec<Arc<DeleteFile>>,
+    keys: OnceCell<Arc<KeySet>>,
+}
+
+impl EqualityDeletes {
+    pub(super) fn new(columns: Arc<[KeyColumn]>, files: Vec<Arc<DeleteFile>>) -> Self {
+        Self {
+            columns,
+            files,
+            keys: OnceCell::new(),
+        }
+    }
+
+    /// The columns that are compared, by ascending field id.
+    pub fn columns(&self) -> &Arc<[KeyColumn]> {
+        &self.columns
+    }
+
+    /// The delete files that apply to a data file of the scan.
+    pub fn files(&self) -> &[Arc<DeleteFile>] {
+        &self.files
+    }
+
+    /// The values that are deleted.
+    ///
+    /// # Errors
+    /// A delete file is gone or damaged or lacks a column, or there is no memory for it.
+    pub async fn keys(&self, table: &Table, memory: &dyn MemoryAccount) -> Result<&Arc<KeySet>> {
+        self.keys.get_or_try_init(|| self.load(table, memory)).await
+    }
+
+    async fn load(&self, table: &Table, memory: &dyn MemoryAccount) -> Result<Arc<KeySet>> {
+        let mut set = KeySet::new(Arc::clone(&self.columns))?;
+        let mut accounted = 0;
+        let mut decoded = futures::stream::iter(self.files.iter().cloned())
+            .map(|file| {
+                let (table, columns) = (table.clone(), Arc::clone(&self.columns));
+                let number = file.sequence_number();
+                let task = AbortOnDrop(tokio::spawn(async move { keys_of(&file, &columns, &table).await }));
+                async move { Ok::<_, Error>((number, task.joined().await?)) }
+            })
+            .buffer_unordered(CONCURRENT_FILES);
+        while let Some((sequence_number, batches)) = decoded.try_next().await? {
+            for batch in batches.iter() {
+                set.insert(batch, sequence_number)?;
+                let memory_now = set.memory();
+                memory.grow(memory_now.saturating_sub(accounted))?;
+                accounted = memory_now;
+            }
+        }
+        Ok(Arc::new(set.finish()))
+    }
+}
+
+/// The key columns of a delete file, in batches.
+async fn keys_of(
+    file: &DeleteFile,
+    columns: &Arc<[KeyColumn]>,
+    table: &Table,
+) -> Result<Arc<[Vec<ArrayRef>]>> {
+    let named = columns.iter().map(|c| format!("{}:{}", c.field_id(), c.data_type()));
+    let key = file.key(table, named.collect::<Vec<_>>().join(",").into());
+    let load = async {
+        let batches = read_keys(file.data_file(), columns, table).await?;
+        Ok(Decoded::Keys(batches.into()))
+    };
+    match table.storage().delete_cache().get_or_load(&key, load).await? {
+        Decoded::Keys(batches) => Ok(batches),
+        Decoded::Positions(_) => Err(Error::Stopped(format!(
+            "the keys of `{}` were not decoded",
+            file.data_file().file_path
+        ))),
+    }
+}
+
+async fn read_keys(file: &DataFile, columns: &[KeyColumn], table: &Table) -> Result<Vec<Vec<ArrayRef>>> {
+    let needed = |e: Error| e.needed_for(table.files_needed_for());
+    let opened = data_file::open(
+        table.storage(),
+        &file.file_path,
+        size_of(file)?,
+        file.file_format.clone(),
+    );
+    let opened = opened.await.map_err(needed)?;
+    let find = |column: &KeyColumn| {
+        column.find_in(opened.schema().fields()).ok_or_else(|| {
+            invalid(
+                file,
+                format!(
+                    "it deletes by the column `{}` (field id {}), which it does not hold",
+                    column.column().name,
+                    column.field_id()
+                ),
+            )
+        })
+    };
+    let paths = columns.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let mut roots: Vec<usize> = paths.iter().filter_map(|path| path.first().copied()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    let mut batches = opened.read(&roots, BATCH_ROWS);
+    let mut keys = Vec::new();
+    while let Some(batch) = batches.next().await {
+        let batch = batch.map_err(needed)?;
+        let root_of = |path: &[usize]| {
+            let root = roots.iter().position(|root| path.first() == Some(root));
+            root.and_then(|root| batch.columns().get(root))
+                .ok_or_else(|| invalid(file, "a column was not read"))
+        };
+        let values = paths.iter().zip(columns);
+        let values = values.map(|(path, column)| values_at(file, root_of(path)?, path, column));
+        keys.push(values.collect::<Result<Vec<_>>>()?);
+    }
+    Ok(keys)
+}
+
+/// The values at a path below a column of the file, in the type of the key column.
+fn values_at(file: &DataFile, root: &ArrayRef, path: &[usize], column: &KeyColumn) -> Result<ArrayRef> {
+    let mut values = Arc::clone(root);
+    let mut nulls: Option<NullBuffer> = None;
+    for place in path.iter().skip(1) {
+        let Some(inner) = values.as_struct_opt() else {
+            return Err(invalid(file, format!("`{}` is no struct", column.column().name)));
+        };
+        nulls = NullBuffer::union(nulls.as_ref(), inner.nulls());
+        let Some(next) = inner.columns().get(*place).cloned() else {
+            return Err(invalid(file, format!("`{}` has no field {place}", column.column().name)));
+        };
+        values = next;
+    }
+    let values = with_nulls(&values, nulls.as_ref())?;
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    cast_with_options(&values, column.data_type(), &options).map_err(|e| {
+        invalid(
+            file,
+            format!(
+                "its column `{}` (field id {}) of the type {} cannot be read as {}: {e}",
+                column.column().name,
+                column.field_id(),
+                values.data_type(),
+                column.data_type()
+            ),
+        )
+    })
+}

@@ -1,0 +1,188 @@
+//! Row-level deletes (§ Delete Formats, § Scan Planning): which delete files apply to a data file, and what they
+//! delete of it.
+//!
+//! ```text
+//! delete manifests ──► DeleteIndex ──► FileDeletes of each data file
+//!                                        ├ deletion vector or position deletes ──► deleted positions
+//!                                        └ equality deletes ──► one set of keys for all data files
+//! ```
+//!
+//! | kind | applies to | of a sequence number |
+//! |---|---|---|
+//! | deletion vector | the one data file that it names, of its spec and partition | not below the data file's |
+//! | position deletes | the data files that they name, of their spec and partition | not below the data file's |
+//! | equality deletes | all data files of their spec and partition; all of the table if their spec has no fields | above the data file's |
+//!
+//! A data file with a deletion vector has no other position deletes: they were merged into it. Planning decides from
+//! manifests alone; a delete file is read when the first data file that needs it is opened, once for all of them, and
+//! what was decoded is kept across scans in a [`DeleteCache`].
+//!
+//! - `index`: the delete files of a snapshot, and those of them that apply to a data file
+//! - [`delete_file`]: a delete file of a scan, loaded once
+//! - [`equality`]: the equality deletes of one set of columns, [`key_columns`] those columns, [`key_set`] their values
+//! - `positions`: deletion vectors and position delete files as sets of positions
+//! - `cache`: what was decoded
+
+mod cache;
+pub mod delete_file;
+pub mod equality;
+mod index;
+pub mod key_columns;
+pub mod key_set;
+mod positions;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use drumlin_format::deletion_vector::DeletionVector;
+use drumlin_format::manifest::DataFile;
+
+pub use cache::{DEFAULT_DELETE_CACHE_BYTES, DeleteCache};
+pub use delete_file::DeleteFile;
+pub use equality::EqualityDeletes;
+pub use key_columns::KeyColumn;
+pub use key_set::KeySet;
+
+pub(crate) use index::DeleteIndex;
+
+use crate::error::Result;
+use crate::table::Table;
+
+/// Where the memory of loaded deletes is accounted.
+pub trait MemoryAccount: Send + Sync {
+    /// Takes so many more bytes.
+    ///
+    /// # Errors
+    /// There is no more memory to be had.
+    fn grow(&self, bytes: usize) -> Result<()>;
+}
+
+/// The deletes of one data file.
+#[derive(Debug, Clone, Default)]
+pub struct FileDeletes {
+    vector: Option<Arc<DeleteFile>>,
+    positions: Vec<Arc<DeleteFile>>,
+    equality: Vec<Arc<EqualityDeletes>>,
+}
+
+/// The deleted positions of a data file, and by what.
+#[derive(Debug, Clone)]
+pub struct DeletedPositions {
+    /// The positions, from 0 over the whole file. There may be some beyond its end.
+    pub positions: Arc<DeletionVector>,
+    /// Whether they come from a deletion vector, else from position delete files.
+    pub by_vector: bool,
+}
+
+impl FileDeletes {
+    /// The deletion vector.
+    pub fn deletion_vector(&self) -> Option<&Arc<DeleteFile>> {
+        self.vector.as_ref()
+    }
+
+    /// The position delete files; none if there is a deletion vector.
+    pub fn position_deletes(&self) -> &[Arc<DeleteFile>] {
+        &self.positions
+    }
+
+    /// The equality deletes, a set of columns each, and for each set those of the partition and those of the table.
+    pub fn equality_deletes(&self) -> &[Arc<EqualityDeletes>] {
+        &self.equality
+    }
+
+    /// Whether nothing is deleted.
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_none() && self.positions.is_empty() && self.equality.is_empty()
+    }
+
+    /// The rows of the data file that are left, if metadata tells exactly: a deletion vector says how many it deletes.
+    /// A position delete file may name a row twice, or none of this data file.
+    pub fn live_rows(&self, file: &DataFile) -> Option<u64> {
+        let rows = u64::try_from(file.record_count).ok()?;
+        if !self.positions.is_empty() || !self.equality.is_empty() {
+            return None;
+        }
+        match &self.vector {
+            Some(vector) => rows.checked_sub(vector.record_count()?),
+            None => Some(rows),
+        }
+    }
+
+    /// At least so many rows of the data file are left.
+    pub fn least_live_rows(&self, file: &DataFile) -> u64 {
+        let rows = u64::try_from(file.record_count).unwrap_or(0);
+        if !self.equality.is_empty() {
+            return 0;
+        }
+        let deleting = self.vector.iter().chain(&self.positions);
+        deleting.fold(rows, |left, deletes| {
+            left.saturating_sub(deletes.record_count().unwrap_or(u64::MAX))
+        })
+    }
+
+    /// Loads the deleted positions of the data file at `path`; `None` if no position is deleted.
+    ///
+    /// # Errors
+    /// A delete file is gone or damaged, or there is no memory for it.
+    pub async fn deleted_positions(
+        &self,
+        path: &str,
+        table: &Table,
+        memory: &dyn MemoryAccount,
+    ) -> Result<Option<DeletedPositions>> {
+        let mut deleted: Option<Arc<DeletionVector>> = None;
+        for file in self.vector.iter().chain(&self.positions) {
+            let Some(positions) = file.positions(table, memory).await?.of(path) else {
+                continue;
+            };
+            match &mut deleted {
+                None => deleted = Some(positions),
+                Some(merged) => Arc::make_mut(merged).merge(&positions),
+            }
+        }
+        let deleted = deleted.filter(|d| !d.is_empty());
+        Ok(deleted.map(|positions| DeletedPositions {
+            positions,
+            by_vector: self.vector.is_some(),
+        }))
+    }
+}
+
+/// How many delete files a scan has, by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeleteCounts {
+    /// Deletion vectors.
+    pub deletion_vectors: usize,
+    /// Position delete files.
+    pub position_delete_files: usize,
+    /// Equality delete files.
+    pub equality_delete_files: usize,
+}
+
+impl DeleteCounts {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for DeleteCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [
+            (self.deletion_vectors, "deletion vector"),
+            (self.position_delete_files, "position delete file"),
+            (self.equality_delete_files, "equality delete file"),
+        ];
+        let mut first = true;
+        for (count, kind) in kinds.into_iter().filter(|(count, _)| *count > 0) {
+            let comma = if first { "" } else { " + " };
+            let plural = if count == 1 { "" } else { "s" };
+            write!(f, "{comma}{count} {kind}{plural}")?;
+            first = false;
+        }
+        Ok(())
+    }
+}
