@@ -34,6 +34,14 @@ pub enum Error {
     /// Bytes that are not what the format asks for.
     #[error(transparent)]
     Format(#[from] drumlin_format::Error),
+    /// A data or delete file whose bytes are not what its format asks for.
+    #[error("`{location}`: {reason}")]
+    Unreadable {
+        /// The file.
+        location: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There is no table at a location.
     #[error("no Iceberg table at `{location}`: {reason}")]
     NoTable {
@@ -78,6 +86,14 @@ impl Error {
                 location: location.to_string(),
                 source: Box::new(source),
             },
+        }
+    }
+
+    /// An [`Error::Unreadable`] about a file.
+    pub fn unreadable(location: &str, reason: impl ToString) -> Self {
+        Self::Unreadable {
+            location: location.to_string(),
+            reason: reason.to_string(),
         }
     }
 

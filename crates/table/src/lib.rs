@@ -11,9 +11,11 @@
 //! | [`scan`] | planning: from a predicate to the files that may hold its rows |
 //! | [`deletes`] | which delete files apply to a data file, and what they delete |
 //! | [`arrow`] | schemas in Arrow's terms |
+//! | [`data_file`] | the rows of a file of any format as Arrow batches |
 
 pub mod arrow;
 mod cache;
+pub mod data_file;
 pub mod deletes;
 pub mod error;
 pub mod predicate;

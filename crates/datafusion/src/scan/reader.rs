@@ -11,11 +11,10 @@ use datafusion::datasource::physical_plan::parquet::ParquetFileReaderFactory;
 use datafusion::parquet::arrow::ARROW_SCHEMA_META_KEY;
 use datafusion::parquet::arrow::arrow_reader::ArrowReaderOptions;
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
-use datafusion::parquet::errors::{ParquetError, Result as ParquetResult};
-use datafusion::parquet::file::metadata::{
-    ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataBuilder,
-};
+use datafusion::parquet::errors::Result as ParquetResult;
+use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use drumlin_table::data_file::parquet::{check_footer, outside};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -60,45 +59,11 @@ struct CheckedReader {
     size: u64,
 }
 
-fn outside(what: &str, from: impl fmt::Display, to: impl fmt::Display, size: u64) -> ParquetError {
-    ParquetError::General(format!(
-        "{what} from byte {from} to {to} is not inside of the file, which has {size} bytes"
-    ))
-}
-
 fn check_range(range: &Range<u64>, size: u64) -> ParquetResult<()> {
     match range.start <= range.end && range.end <= size {
         true => Ok(()),
         false => Err(outside("a page", range.start, range.end, size)),
     }
-}
-
-fn check_column(column: &ColumnChunkMetaData, size: u64) -> ParquetResult<()> {
-    let start = column
-        .dictionary_page_offset()
-        .unwrap_or(column.data_page_offset());
-    let length = column.compressed_size();
-    let end = start.checked_add(length).and_then(|end| u64::try_from(end).ok());
-    match end.is_some_and(|end| end <= size) && start >= 0 && length >= 0 {
-        true => Ok(()),
-        false => {
-            let what = format!("the column chunk `{}` of {length} bytes", column.column_path());
-            Err(outside(&what, start, start.saturating_add(length), size))
-        }
-    }
-}
-
-fn check(metadata: &ParquetMetaData, size: u64) -> ParquetResult<()> {
-    for row_group in metadata.row_groups() {
-        if row_group.num_rows() < 0 {
-            let reason = format!("a row group of {} rows", row_group.num_rows());
-            return Err(ParquetError::General(reason));
-        }
-        for column in row_group.columns() {
-            check_column(column, size)?;
-        }
-    }
-    Ok(())
 }
 
 /// Takes out the Arrow schema that a writer may have embedded. Where there is one, the fields' metadata come from it
@@ -152,7 +117,7 @@ impl AsyncFileReader for CheckedReader {
         let metadata = self.reader.get_metadata(options);
         async move {
             let metadata = metadata.await?;
-            check(&metadata, size)?;
+            check_footer(&metadata, size)?;
             Ok(without_arrow_schema(metadata))
         }
         .boxed()

@@ -19,6 +19,54 @@ pub struct Container<'a> {
     first_block: usize,
 }
 
+/// What stands before the data of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockHead {
+    /// How many records the block holds.
+    pub count: usize,
+    /// The bytes of the head itself.
+    pub length: usize,
+    /// The bytes of the compressed records that follow it.
+    pub data_length: usize,
+}
+
+impl BlockHead {
+    /// No head is longer, in bytes.
+    pub const MAX_LENGTH: usize = 20;
+
+    /// Reads the head at the start of `bytes`.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let mut decoder = Decoder::new(bytes);
+        let mut size = |what: &str| {
+            let size = decoder.long()?;
+            usize::try_from(size).map_err(|_| Error::invalid("Avro block", format!("{size} is no {what}")))
+        };
+        Ok(Self {
+            count: size("number of records")?,
+            data_length: size("size of a block")?,
+            length: decoder.position(),
+        })
+    }
+
+    /// The bytes of the block with its head and the sync marker after it.
+    pub fn block_length(&self) -> usize {
+        self.length
+            .saturating_add(self.data_length)
+            .saturating_add(SYNC_SIZE)
+    }
+
+    /// The data of the block that `block`, all its bytes, holds. `sync` is the marker of the file.
+    pub fn data<'b>(&self, block: &'b [u8], sync: &[u8]) -> Result<&'b [u8]> {
+        let mut decoder = Decoder::new(block);
+        decoder.take(self.length)?;
+        let data = decoder.take(self.data_length)?;
+        if decoder.take(SYNC_SIZE)? != sync {
+            return Err(Error::invalid("Avro block", "there is no sync marker after it"));
+        }
+        Ok(data)
+    }
+}
+
 /// A block as it is stored. Blocks can be decoded in any order and in parallel.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
@@ -71,6 +119,16 @@ impl<'a> Container<'a> {
         self.codec
     }
 
+    /// The marker between blocks.
+    pub fn sync(&self) -> &'a [u8] {
+        self.sync
+    }
+
+    /// Where the first block starts, in bytes.
+    pub fn first_block(&self) -> usize {
+        self.first_block
+    }
+
     /// The text under a key of the header, `None` if there is no such key.
     pub fn text(&self, key: &str) -> Result<Option<&'a str>> {
         text(&self.metadata, key)
@@ -78,19 +136,16 @@ impl<'a> Container<'a> {
 
     /// The blocks in order.
     pub fn blocks(&self) -> Result<Vec<Block<'a>>> {
-        let mut decoder = Decoder::new(self.bytes);
-        decoder.take(self.first_block)?;
+        let mut rest = self.bytes.get(self.first_block..).unwrap_or_default();
         let mut blocks = Vec::new();
-        while decoder.remaining() > 0 {
-            let count = decoder.long()?;
-            let count = usize::try_from(count)
-                .map_err(|_| Error::invalid("Avro block", format!("{count} is no number of records")))?;
-            let data = decoder.bytes()?;
-            if decoder.take(SYNC_SIZE)? != self.sync {
-                let reason = format!("there is no sync marker before byte {}", decoder.position());
-                return Err(Error::invalid("Avro block", reason));
-            }
-            blocks.push(Block { count, data });
+        while !rest.is_empty() {
+            let head = BlockHead::read(rest)?;
+            let data = head.data(rest, self.sync)?;
+            blocks.push(Block {
+                count: head.count,
+                data,
+            });
+            rest = rest.get(head.block_length()..).unwrap_or_default();
         }
         Ok(blocks)
     }

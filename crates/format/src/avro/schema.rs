@@ -28,11 +28,55 @@ pub struct Schema {
 #[derive(Debug, Clone)]
 struct Node {
     kind: Kind,
-    logical_type: Option<Box<str>>,
+    attributes: Attributes,
     /// The fewest bytes a value takes. Values of types where this is 0 never take any.
     min_size: usize,
     /// Steps to walk over one value, not counting what its bytes choose (array items, union branches).
     steps: usize,
+}
+
+/// What a type says of its values besides how they are encoded.
+#[derive(Debug, Clone, Default)]
+struct Attributes {
+    logical_type: Option<Box<str>>,
+    adjust_to_utc: bool,
+    precision: Option<u8>,
+    scale: u8,
+    element_id: Option<i32>,
+    key_id: Option<i32>,
+    value_id: Option<i32>,
+    symbols: Vec<String>,
+}
+
+impl Attributes {
+    /// What stands beside `type`. Some writers put odd values there, which say nothing.
+    fn of(json: &Json) -> Self {
+        let id = |key: &str| {
+            json.get(key)
+                .and_then(Json::as_i64)
+                .and_then(|v| i32::try_from(v).ok())
+        };
+        let small = |key: &str| {
+            json.get(key)
+                .and_then(Json::as_u64)
+                .and_then(|v| u8::try_from(v).ok())
+        };
+        let symbols = json.get("symbols").and_then(Json::as_array);
+        Self {
+            logical_type: json.get("logicalType").and_then(Json::as_str).map(Into::into),
+            adjust_to_utc: json.get("adjust-to-utc").and_then(Json::as_bool) == Some(true),
+            precision: small("precision"),
+            scale: small("scale").unwrap_or(0),
+            element_id: id("element-id"),
+            key_id: id("key-id"),
+            value_id: id("value-id"),
+            symbols: symbols
+                .into_iter()
+                .flatten()
+                .map(|s| s.as_str().unwrap_or_default().to_owned())
+                .collect(),
+        }
+    }
 }
 
 /// How values of a type are encoded.
@@ -113,7 +157,43 @@ impl Schema {
 
     /// The logical type, such as `date` or `decimal`.
     pub fn logical_type(&self, id: NodeId) -> Option<&str> {
-        self.nodes.get(id.0)?.logical_type.as_deref()
+        self.attributes(id)?.logical_type.as_deref()
+    }
+
+    fn attributes(&self, id: NodeId) -> Option<&Attributes> {
+        Some(&self.nodes.get(id.0)?.attributes)
+    }
+
+    /// Whether timestamps of this type are instants (`adjust-to-utc`). One that does not say so is not.
+    pub fn adjusts_to_utc(&self, id: NodeId) -> bool {
+        self.attributes(id).is_some_and(|a| a.adjust_to_utc)
+    }
+
+    /// Precision and scale of a decimal.
+    pub fn decimal(&self, id: NodeId) -> Option<(u8, u8)> {
+        let attributes = self.attributes(id)?;
+        let decimal = attributes.logical_type.as_deref() == Some("decimal");
+        Some((attributes.precision.filter(|_| decimal)?, attributes.scale))
+    }
+
+    /// The Iceberg field id of an array's elements.
+    pub fn element_id(&self, id: NodeId) -> Option<i32> {
+        self.attributes(id)?.element_id
+    }
+
+    /// The Iceberg field id of a map's keys.
+    pub fn key_id(&self, id: NodeId) -> Option<i32> {
+        self.attributes(id)?.key_id
+    }
+
+    /// The Iceberg field id of a map's values.
+    pub fn value_id(&self, id: NodeId) -> Option<i32> {
+        self.attributes(id)?.value_id
+    }
+
+    /// The symbols of an enum in their order.
+    pub fn symbols(&self, id: NodeId) -> &[String] {
+        self.attributes(id).map_or(&[], |a| &a.symbols)
     }
 
     /// The fewest bytes that a value takes.
@@ -283,10 +363,10 @@ struct Parser {
 }
 
 impl Parser {
-    fn add(&mut self, kind: Kind, logical_type: Option<&str>) -> NodeId {
+    fn add(&mut self, kind: Kind, attributes: Attributes) -> NodeId {
         self.nodes.push(Node {
             kind,
-            logical_type: logical_type.map(Into::into),
+            attributes,
             min_size: 0,
             steps: 0,
         });
@@ -299,7 +379,7 @@ impl Parser {
         }
         match json {
             Json::String(name) => match primitive(name) {
-                Some(kind) => Ok(self.add(kind, None)),
+                Some(kind) => Ok(self.add(kind, Attributes::default())),
                 None => self.reference(name, namespace),
             },
             Json::Array(branches) => {
@@ -311,7 +391,7 @@ impl Parser {
                     }
                     nodes.push(node);
                 }
-                Ok(self.add(Kind::Union(nodes), None))
+                Ok(self.add(Kind::Union(nodes), Attributes::default()))
             }
             Json::Object(_) => self.object(json, namespace, depth),
             other => Err(invalid(format!("expected a type, found {other}"))),
@@ -327,11 +407,11 @@ impl Parser {
     }
 
     fn object(&mut self, json: &Json, namespace: &str, depth: usize) -> Result<NodeId> {
-        let logical_type = json.get("logicalType").and_then(Json::as_str);
         let of = json.get("type").ok_or_else(|| invalid("a type has no `type`"))?;
         let Json::String(of) = of else {
             return self.node(of, namespace, depth + 1);
         };
+        let attributes = Attributes::of(json);
         let part = |key: &str| {
             json.get(key)
                 .ok_or_else(|| invalid(format!("a type `{of}` has no `{key}`")))
@@ -339,27 +419,27 @@ impl Parser {
         match of.as_str() {
             "array" => {
                 let items = self.node(part("items")?, namespace, depth + 1)?;
-                Ok(self.add(Kind::Array(items), logical_type))
+                Ok(self.add(Kind::Array(items), attributes))
             }
             "map" => {
                 let values = self.node(part("values")?, namespace, depth + 1)?;
-                Ok(self.add(Kind::Map(values), logical_type))
+                Ok(self.add(Kind::Map(values), attributes))
             }
             "fixed" => {
                 let size = part("size")?.as_u64().and_then(|v| usize::try_from(v).ok());
                 let size = size.ok_or_else(|| invalid("the size of a fixed is no number"))?;
-                let node = self.add(Kind::Fixed(size), logical_type);
+                let node = self.add(Kind::Fixed(size), attributes);
                 self.name(json, namespace, node)?;
                 Ok(node)
             }
             "enum" => {
-                let symbols = part("symbols")?.as_array().map_or(0, Vec::len);
-                let node = self.add(Kind::Enum(symbols), logical_type);
+                part("symbols")?;
+                let node = self.add(Kind::Enum(attributes.symbols.len()), attributes);
                 self.name(json, namespace, node)?;
                 Ok(node)
             }
             "record" | "error" => {
-                let node = self.add(Kind::Record(Vec::new()), logical_type);
+                let node = self.add(Kind::Record(Vec::new()), attributes);
                 let namespace = self.name(json, namespace, node)?;
                 let fields = part("fields")?
                     .as_array()
@@ -374,7 +454,7 @@ impl Parser {
                 Ok(node)
             }
             name => match primitive(name) {
-                Some(kind) => Ok(self.add(kind, logical_type)),
+                Some(kind) => Ok(self.add(kind, attributes)),
                 None => self.reference(name, namespace),
             },
         }
