@@ -155,7 +155,9 @@ impl ScanDeletes {
         let outer = outer.collect::<Result<Vec<_>>>()?;
         let mut places = |set: &Arc<KeySet>| {
             let columns = set.columns().iter();
-            columns.map(|c| inner.column(&key_name(c))).collect::<Result<Vec<_>>>()
+            columns
+                .map(|c| inner.column(&key_name(c)))
+                .collect::<Result<Vec<_>>>()
         };
         let mut with_places = Vec::with_capacity(sets.len());
         for set in sets {
@@ -219,7 +221,10 @@ impl<'a> InnerProjection<'a> {
     }
 
     fn push(&mut self, expression: Arc<dyn PhysicalExpr>) -> usize {
-        let found = self.expressions.iter().position(|p| p.expr.as_ref() == expression.as_ref());
+        let found = self
+            .expressions
+            .iter()
+            .position(|p| p.expr.as_ref() == expression.as_ref());
         found.unwrap_or_else(|| {
             let name = format!("\u{1}{}", self.expressions.len());
             self.expressions.push(ProjectionExpr::new(expression, name));
@@ -322,7 +327,9 @@ impl KeyFilter {
         let left = kept.as_ref().map_or(rows, |kept| kept.count_set_bits());
         self.removed.add(rows - left);
         let kept = kept.map(|kept| BooleanArray::new(kept, None));
-        let predicate = kept.as_ref().map(|kept| FilterBuilder::new(kept).optimize().build());
+        let predicate = kept
+            .as_ref()
+            .map(|kept| FilterBuilder::new(kept).optimize().build());
         let filtered = |array: &ArrayRef| match &predicate {
             Some(predicate) => Ok(predicate.filter(array)?),
             None => Ok(Arc::clone(array)),

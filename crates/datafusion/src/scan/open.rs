@@ -134,7 +134,11 @@ impl WithDeletes {
             false => {
                 let schema = source.parquet.table_schema().table_schema();
                 let number = columns.sequence_number;
-                Some(source.deletes.key_filter(sets, number, &source.projection, schema)?)
+                Some(
+                    source
+                        .deletes
+                        .key_filter(sets, number, &source.projection, schema)?,
+                )
             }
         };
         opening.open(file, columns, keys)

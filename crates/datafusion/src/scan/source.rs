@@ -12,9 +12,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{
-    FileOpener, FileScanConfig, FileSource, ParquetSource,
-};
+use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSource, ParquetSource};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::expressions::Column;
@@ -129,18 +127,22 @@ impl IcebergSource {
             if let Some(place) = known.iter().position(|known| *known == output.expr.as_ref()) {
                 return Ok(ProjectionExpr::new(Arc::new(Column::new(&name, place)), name));
             }
-            let shifted = Arc::clone(&output.expr).transform_up(|expr| match expr.downcast_ref::<Column>() {
-                Some(column) if column.index() < columns => {
-                    let shifted = Column::new(column.name(), known.len() + column.index());
-                    Ok(Transformed::yes(Arc::new(shifted) as Arc<dyn PhysicalExpr>))
-                }
-                Some(column) => internal_err!("`{}` is no column of the scan", column.name()),
-                None => Ok(Transformed::no(expr)),
-            })?;
+            let shifted =
+                Arc::clone(&output.expr).transform_up(|expr| match expr.downcast_ref::<Column>() {
+                    Some(column) if column.index() < columns => {
+                        let shifted = Column::new(column.name(), known.len() + column.index());
+                        Ok(Transformed::yes(Arc::new(shifted) as Arc<dyn PhysicalExpr>))
+                    }
+                    Some(column) => internal_err!("`{}` is no column of the scan", column.name()),
+                    None => Ok(Transformed::no(expr)),
+                })?;
             Ok(ProjectionExpr::new(shifted.data, name))
         };
         let outputs = outputs.iter().map(over_parquet).collect::<Result<Vec<_>>>()?;
-        match self.parquet.try_pushdown_projection(&ProjectionExprs::new(outputs))? {
+        match self
+            .parquet
+            .try_pushdown_projection(&ProjectionExprs::new(outputs))?
+        {
             Some(parquet) => Ok(parquet),
             None => internal_err!("the Parquet source took no projection"),
         }

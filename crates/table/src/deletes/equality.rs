@@ -9,11 +9,11 @@ use drumlin_format::manifest::DataFile;
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
+use super::MemoryAccount;
 use super::cache::Decoded;
 use super::delete_file::{DeleteFile, invalid, size_of};
 use super::key_columns::{KeyColumn, with_nulls};
 use super::key_set::KeySet;
-use super::MemoryAccount;
 use crate::data_file;
 use crate::error::{Error, Result};
 use crate::table::Table;
@@ -68,7 +68,9 @@ impl EqualityDeletes {
             .map(|file| {
                 let (table, columns) = (table.clone(), Arc::clone(&self.columns));
                 let number = file.sequence_number();
-                let task = AbortOnDrop(tokio::spawn(async move { keys_of(&file, &columns, &table).await }));
+                let task = AbortOnDrop(tokio::spawn(
+                    async move { keys_of(&file, &columns, &table).await },
+                ));
                 async move { Ok::<_, Error>((number, task.joined().await?)) }
             })
             .buffer_unordered(CONCURRENT_FILES);
@@ -90,7 +92,9 @@ async fn keys_of(
     columns: &Arc<[KeyColumn]>,
     table: &Table,
 ) -> Result<Arc<[Vec<ArrayRef>]>> {
-    let named = columns.iter().map(|c| format!("{}:{}", c.field_id(), c.data_type()));
+    let named = columns
+        .iter()
+        .map(|c| format!("{}:{}", c.field_id(), c.data_type()));
     let key = file.key(table, named.collect::<Vec<_>>().join(",").into());
     let load = async {
         let batches = read_keys(file.data_file(), columns, table).await?;
@@ -156,7 +160,10 @@ fn values_at(file: &DataFile, root: &ArrayRef, path: &[usize], column: &KeyColum
         };
         nulls = NullBuffer::union(nulls.as_ref(), inner.nulls());
         let Some(next) = inner.columns().get(*place).cloned() else {
-            return Err(invalid(file, format!("`{}` has no field {place}", column.column().name)));
+            return Err(invalid(
+                file,
+                format!("`{}` has no field {place}", column.column().name),
+            ));
         };
         values = next;
     }

@@ -99,7 +99,10 @@ impl DeleteIndex {
                 });
             }
             (DataContent::Data, _) => {
-                return Err(invalid(deletes, "a delete manifest holds it, but it is a data file"));
+                return Err(invalid(
+                    deletes,
+                    "a delete manifest holds it, but it is a data file",
+                ));
             }
         }
         Ok(())
@@ -280,8 +283,12 @@ fn only_path(deletes: &DataFile) -> Option<Arc<str>> {
 /// Whether position deletes may name a data file, by their bounds.
 fn may_name(deletes: &DataFile, path: &str) -> bool {
     let metrics = &deletes.column_metrics;
-    let above = metrics.lower_bound(FILE_PATH_ID).is_none_or(|lower| lower <= path.as_bytes());
-    let below = metrics.upper_bound(FILE_PATH_ID).is_none_or(|upper| path.as_bytes() <= upper);
+    let above = metrics
+        .lower_bound(FILE_PATH_ID)
+        .is_none_or(|lower| lower <= path.as_bytes());
+    let below = metrics
+        .upper_bound(FILE_PATH_ID)
+        .is_none_or(|upper| path.as_bytes() <= upper);
     above && below
 }
 

@@ -39,6 +39,15 @@ impl KeyColumn {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn test(column: NestedField, data_type: DataType) -> Self {
+        Self {
+            field_id: column.id,
+            column,
+            data_type,
+        }
+    }
+
     /// The field id of the values that are compared.
     pub fn field_id(&self) -> i32 {
         self.field_id
@@ -109,17 +118,20 @@ pub(super) fn with_nulls(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result
 }
 
 fn find(fields: &Fields, id: i32) -> Option<Vec<usize>> {
-    fields.iter().enumerate().find_map(|(place, field): (usize, &FieldRef)| {
-        if field_id(field) == Some(id) {
-            return Some(vec![place]);
-        }
-        let DataType::Struct(inner) = field.data_type() else {
-            return None;
-        };
-        let mut path = find(inner, id)?;
-        path.insert(0, place);
-        Some(path)
-    })
+    fields
+        .iter()
+        .enumerate()
+        .find_map(|(place, field): (usize, &FieldRef)| {
+            if field_id(field) == Some(id) {
+                return Some(vec![place]);
+            }
+            let DataType::Struct(inner) = field.data_type() else {
+                return None;
+            };
+            let mut path = find(inner, id)?;
+            path.insert(0, place);
+            Some(path)
+        })
 }
 
 /// The first field of a path of ids, with nothing inside but the rest of the path.

@@ -89,7 +89,9 @@ impl KeySet {
         hash_rows(&self.state, values, &mut hashes);
         for (row, hash) in rows.iter().zip(hashes) {
             let (bytes, ends) = (&self.bytes, &self.ends);
-            let found = self.table.find(hash, |key| key_of(bytes, ends, *key) == row.as_ref());
+            let found = self
+                .table
+                .find(hash, |key| key_of(bytes, ends, *key) == row.as_ref());
             match found.and_then(|key| self.sequence_numbers.get_mut(index(*key))) {
                 Some(highest) => *highest = sequence_number.max(*highest),
                 None => {

@@ -152,11 +152,7 @@ async fn load_file(file: &DataFile, table: &Table) -> Result<PositionDeletes> {
 }
 
 /// Adds a run of positions of one data file.
-fn add(
-    files: &mut HashMap<Arc<str>, DeletionVector>,
-    path: Option<&str>,
-    run: &mut Vec<u64>,
-) -> Result<()> {
+fn add(files: &mut HashMap<Arc<str>, DeletionVector>, path: Option<&str>, run: &mut Vec<u64>) -> Result<()> {
     if let Some(path) = path {
         match files.get_mut(path) {
             Some(vector) => vector.insert_all(run)?,
@@ -175,7 +171,11 @@ fn add(
 fn column(file: &DataFile, schema: &Schema, id: i32, name: &str) -> Result<usize> {
     let fields = schema.fields();
     let by_id = fields.iter().position(|f| field_id(f) == Some(id));
-    let by_name = || fields.iter().position(|f| field_id(f).is_none() && f.name() == name);
+    let by_name = || {
+        fields
+            .iter()
+            .position(|f| field_id(f).is_none() && f.name() == name)
+    };
     by_id
         .or_else(by_name)
         .ok_or_else(|| invalid(file, format!("it has no column `{name}` (field id {id})")))

@@ -37,7 +37,12 @@ pub struct KeyMetrics<'a>(pub &'a DataFile);
 
 impl KeyMetrics<'_> {
     fn of<T>(&self, field_id: i32, metric: Option<T>) -> Option<T> {
-        metric.filter(|_| self.0.equality_ids.as_ref().is_some_and(|ids| ids.contains(&field_id)))
+        metric.filter(|_| {
+            self.0
+                .equality_ids
+                .as_ref()
+                .is_some_and(|ids| ids.contains(&field_id))
+        })
     }
 }
 

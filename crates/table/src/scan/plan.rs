@@ -233,8 +233,15 @@ impl Table {
             let file = &entry.data_file;
             if (file.content == DataContent::Data) != (manifest.content == ManifestContent::Data) {
                 return Err(Error::from(drumlin_format::Error::invalid(
-                    format!("{} manifest `{}`", manifest.content.name(), manifest.manifest_path),
-                    format!("it holds `{}`, whose content is {:?}", file.file_path, file.content),
+                    format!(
+                        "{} manifest `{}`",
+                        manifest.content.name(),
+                        manifest.manifest_path
+                    ),
+                    format!(
+                        "it holds `{}`, whose content is {:?}",
+                        file.file_path, file.content
+                    ),
                 )));
             }
             judged.live += 1;

@@ -91,7 +91,11 @@ impl Storage {
             .registered
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        Ok(Self::build(options, registered.clone(), self.inner.caches.clone()))
+        Ok(Self::build(
+            options,
+            registered.clone(),
+            self.inner.caches.clone(),
+        ))
     }
 
     fn build(

@@ -1,0 +1,90 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use arrow::datatypes::DataType;
+use drumlin_format::types::{NestedField, PrimitiveType, Type};
+use proptest::prelude::*;
+
+use super::key_columns::KeyColumn;
+use super::key_set::KeySet;
+
+fn columns() -> Arc<[KeyColumn]> {
+    let column = |id, name: &str, of, data_type| {
+        KeyColumn::test(NestedField::optional(id, name, Type::Primitive(of)), data_type)
+    };
+    Arc::from([
+        column(1, "a", PrimitiveType::Long, DataType::Int64),
+        column(2, "b", PrimitiveType::String, DataType::Utf8View),
+    ])
+}
+
+type Key = (Option<i64>, Option<String>);
+
+fn arrays(keys: &[Key]) -> Vec<ArrayRef> {
+    let longs = Int64Array::from_iter(keys.iter().map(|k| k.0));
+    let texts = StringViewArray::from_iter(keys.iter().map(|k| k.1.as_deref()));
+    vec![Arc::new(longs), Arc::new(texts)]
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    let text = prop_oneof![
+        Just(String::new()),
+        "[ab]{1,2}",
+        Just("longer than twelve bytes".into())
+    ];
+    (proptest::option::of(-3i64..3), proptest::option::of(text))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn rows_are_kept_that_no_later_delete_equals(
+        deletes in prop::collection::vec((prop::collection::vec(key(), 0..20), 1i64..6), 0..6),
+        rows in prop::collection::vec(key(), 0..60),
+        sequence_number in 0i64..7,
+    ) {
+        let mut set = KeySet::new(columns()).unwrap();
+        let mut model: HashMap<Key, i64> = HashMap::new();
+        for (keys, number) in &deletes {
+            set.insert(&arrays(keys), *number).unwrap();
+            for key in keys {
+                let highest = model.entry(key.clone()).or_insert(*number);
+                *highest = (*highest).max(*number);
+            }
+        }
+        let set = set.finish();
+        prop_assert_eq!(set.len(), model.len());
+        let expected: Vec<bool> = rows
+            .iter()
+            .map(|row| model.get(row).is_none_or(|highest| sequence_number >= *highest))
+            .collect();
+        match set.kept(&arrays(&rows), sequence_number).unwrap() {
+            Some(kept) => prop_assert_eq!(kept.iter().collect::<Vec<_>>(), expected),
+            None => prop_assert!(expected.iter().all(|kept| *kept)),
+        }
+    }
+}
+
+#[test]
+fn many_keys_are_found_and_no_others() {
+    let mut set = KeySet::new(columns()).unwrap();
+    let even: Vec<Key> = (0..100_000)
+        .map(|i| (Some(i * 2), Some(format!("key {i}"))))
+        .collect();
+    for batch in even.chunks(8192) {
+        set.insert(&arrays(batch), 3).unwrap();
+    }
+    let set = set.finish();
+    for batch in even.chunks(8192) {
+        assert_eq!(set.kept(&arrays(batch), 2).unwrap().unwrap().count_set_bits(), 0);
+        assert!(set.kept(&arrays(batch), 3).unwrap().is_none());
+    }
+    let odd: Vec<Key> = (0..8192)
+        .map(|i| (Some(i * 2 + 1), Some(format!("key {i}"))))
+        .collect();
+    assert!(set.kept(&arrays(&odd), 0).unwrap().is_none());
+}
