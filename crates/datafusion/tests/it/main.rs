@@ -4,8 +4,10 @@
 mod bad_input;
 mod catalog;
 mod conformance;
+mod deletes;
 mod projection;
 mod pruning;
+mod random;
 mod session;
 mod snapshots;
 mod written;

@@ -3,5 +3,6 @@
 mod absurd;
 mod damage;
 mod damaged;
+mod deletes;
 mod gone;
 mod subject;

@@ -12,15 +12,14 @@
 
 mod predicate;
 mod query;
-mod random;
 mod schema;
 mod table;
 mod value;
 
+use crate::random::Random;
 use futures::StreamExt;
 use predicate::{Condition, columns};
 use query::{Expected, Pruned, Reader, Shape, difference};
-use random::Random;
 use table::{Generated, generate};
 
 /// What came of one table.

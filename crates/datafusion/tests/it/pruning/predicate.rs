@@ -6,8 +6,8 @@ use drumlin_format::schema::Schema;
 use drumlin_format::types::PrimitiveType as P;
 use drumlin_format::types::{StructType, Type};
 
-use super::random::Random;
 use super::value::{LETTERS, literal, quoted};
+use crate::random::Random;
 
 /// A column or a field of a struct, in SQL.
 #[derive(Debug, Clone)]

@@ -12,9 +12,9 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use drumlin_datafusion::IcebergTableProvider;
 
 use super::predicate::{Column, Condition};
-use super::random::Random;
 use super::table::Generated;
 use super::value::literal;
+use crate::random::Random;
 
 /// Files of scans and how many of them were pruned; and row groups of the files that were not.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,9 +5,10 @@ use drumlin_format::schema::Schema;
 use drumlin_format::transform::Transform;
 use drumlin_format::types::PrimitiveType as P;
 use drumlin_format::types::{NestedField, StructType, Type};
+use drumlin_testing::rows;
 
-use super::random::Random;
 use super::value::{Habit, primitive};
+use crate::random::Random;
 
 /// The column that numbers the rows: always there, never changed.
 pub const ROW: &str = "row";
@@ -107,7 +108,7 @@ impl Evolution<'_> {
         field.field_type = Type::Primitive(promoted);
         // Defaults are of the new type then; leave them out rather than convert them here.
         if let Some(value) = &field.initial_default {
-            field.initial_default = super::table::promoted(value, &field.field_type);
+            field.initial_default = rows::promoted(value, &field.field_type);
             field.write_default = field.initial_default.clone();
         }
     }

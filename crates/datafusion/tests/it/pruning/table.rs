@@ -10,17 +10,18 @@ use drumlin_format::metadata::{LAST_ADDED, NewTable, TableUpdate, UnboundPartiti
 use drumlin_format::partition::PartitionTuple;
 use drumlin_format::schema::Schema;
 use drumlin_format::sort::SortOrder;
-use drumlin_format::types::{NestedField, PrimitiveType, Type};
+use drumlin_format::types::PrimitiveType;
 use drumlin_format::value::Value;
-use drumlin_format::value::bytes::{MICROS_PER_DAY, to_bytes};
+use drumlin_format::value::bytes::to_bytes;
 use drumlin_table::storage::Storage;
 use drumlin_table::{Table, TableVersion};
-use drumlin_testing::array::{batch, of_field};
+use drumlin_testing::array::batch;
+use drumlin_testing::rows::{partition_of, read_as};
 use drumlin_testing::{Row, TableWriter, metrics};
 
-use super::random::Random;
 use super::schema::Evolution;
 use super::value::{Habit, value};
+use crate::random::Random;
 
 /// Files that one batch of rows becomes at most, one a partition.
 const MAX_FILES: usize = 3;
@@ -174,23 +175,7 @@ fn partitioned(rows: Vec<Row>, writer: &TableWriter) -> Vec<(PartitionTuple, Vec
     );
     let mut parts: Vec<Part> = Vec::new();
     for row in rows {
-        let of = |field: &drumlin_format::partition::PartitionField| {
-            let Some(source) = schema.field_by_id(field.source_ids[0]) else {
-                // Only void fields outlive their column.
-                return Some(None);
-            };
-            let of = source.field_type.as_primitive().unwrap();
-            let value = at(&row, &schema.path_to(source.id));
-            let value = field.transform.apply(value.as_ref(), of).ok()?;
-            // The lower multiple of the least decimals has a digit more.
-            match (&value, of) {
-                (Some(Value::Decimal(v)), PrimitiveType::Decimal { precision, .. }) => {
-                    (v.unsigned_abs() < 10u128.pow(u32::from(*precision))).then_some(value)
-                }
-                _ => Some(value),
-            }
-        };
-        let Some(tuple) = spec.fields().iter().map(of).collect::<Option<PartitionTuple>>() else {
+        let Some(tuple) = partition_of(&row, schema, spec) else {
             continue;
         };
         let key: Vec<_> = tuple.iter().map(|v| v.as_ref().and_then(to_bytes)).collect();
@@ -201,15 +186,6 @@ fn partitioned(rows: Vec<Row>, writer: &TableWriter) -> Vec<(PartitionTuple, Vec
         }
     }
     parts.into_iter().map(|(_, tuple, rows)| (tuple, rows)).collect()
-}
-
-fn at(row: &Row, path: &[i32]) -> Option<Value> {
-    let (column, inner) = path.split_first()?;
-    let mut value = row.get(column)?.clone()?;
-    for id in inner {
-        value = of_field(&value, *id)?.clone();
-    }
-    Some(value)
 }
 
 /// Metrics as the writers of the world leave them.
@@ -282,37 +258,4 @@ fn properties(random: &mut Random) -> WriterProperties {
         .set_bloom_filter_enabled(random.percent(30))
         .set_dictionary_enabled(random.percent(70))
         .build()
-}
-
-/// A row of a file as the table's schema reads it (§ Column Projection).
-fn read_as(row: &Row, from: &Schema, to: &Schema) -> Row {
-    let value = |f: &NestedField| match from.field_by_id(f.id) {
-        Some(_) => row[&f.id].as_ref().map(|v| read_value(v, f)),
-        None => f.initial_default.clone(),
-    };
-    to.fields().iter().map(|f| (f.id, value(f))).collect()
-}
-
-fn read_value(value: &Value, to: &NestedField) -> Value {
-    let (Value::Struct(stored), Type::Struct(fields)) = (value, &to.field_type) else {
-        return promoted(value, &to.field_type).unwrap();
-    };
-    let inner = |f: &NestedField| match stored.iter().find(|(id, _)| *id == f.id) {
-        Some((_, value)) => (f.id, value.as_ref().map(|v| read_value(v, f))),
-        None => (f.id, f.initial_default.clone()),
-    };
-    Value::Struct(fields.fields().iter().map(inner).collect())
-}
-
-/// The value after a promotion (§ Schema Evolution).
-pub fn promoted(value: &Value, to: &Type) -> Option<Value> {
-    use PrimitiveType as P;
-    let Type::Primitive(to) = to else { return None };
-    Some(match (value, to) {
-        (Value::Int(v), P::Long) => Value::Long(i64::from(*v)),
-        (Value::Int(v), P::Timestamp) => Value::Long(i64::from(*v) * MICROS_PER_DAY),
-        (Value::Int(v), P::TimestampNs) => Value::Long(i64::from(*v) * MICROS_PER_DAY * 1000),
-        (Value::Float(v), P::Double) => Value::Double(f64::from(*v)),
-        (same, _) => same.clone(),
-    })
 }

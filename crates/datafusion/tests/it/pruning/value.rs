@@ -5,7 +5,7 @@ use drumlin_format::types::{StructType, Type};
 use drumlin_format::value::Value;
 use drumlin_format::value::text::to_text;
 
-use super::random::Random;
+use crate::random::Random;
 
 const DAY: i64 = 86_400_000_000;
 

@@ -1,0 +1,540 @@
+//! Deletes that are damaged, gone, absurd or not allowed: an error that names the file, or rows as if the odd part
+//! were not there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{Field, Schema as ArrowSchema};
+use datafusion::parquet::file::properties::WriterProperties;
+use datafusion::prelude::SessionConfig;
+use drumlin_format::deletion_vector::DeletionVector;
+use drumlin_format::manifest::{ColumnMetrics, DataContent, DataFile};
+use drumlin_format::metadata::{NewTable, UnboundPartitionSpec};
+use drumlin_format::schema::Schema;
+use drumlin_format::sort::SortOrder;
+use drumlin_format::types::PrimitiveType as P;
+use drumlin_format::types::{ListType, NestedField, StructType};
+use drumlin_format::value::Value;
+use drumlin_table::Table;
+use drumlin_table::arrow::FIELD_ID_KEY;
+use drumlin_table::storage::Storage;
+use drumlin_testing::table_writer::{DELETE_FILE_PATH_ID, DELETE_FILE_POS_ID, part_of_schema};
+use drumlin_testing::{Commit, Partition, Row, TableWriter, metrics};
+use object_store::ObjectStoreExt;
+
+use crate::session::{answer, extended, message, register, says};
+
+const ID: i32 = 1;
+const TEXT: i32 = 2;
+const NUMBER: i32 = 3;
+const GROUP: i32 = 4;
+const ELEMENT: i32 = 6;
+
+/// A table with one file of the rows 0 to 9, for deletes to be added to.
+struct Subject {
+    storage: Storage,
+    writer: TableWriter,
+    data: DataFile,
+    rows: Vec<Row>,
+}
+
+impl Subject {
+    async fn new(version: u8) -> Self {
+        let storage = Storage::default();
+        let group = StructType::new(vec![NestedField::optional(7, "inner", P::Int)]);
+        let fields = vec![
+            NestedField::required(ID, "id", P::Long),
+            NestedField::optional(TEXT, "text", P::String),
+            NestedField::optional(NUMBER, "number", P::Double),
+            NestedField::optional(GROUP, "group", group),
+        ];
+        let table = NewTable {
+            location: "memory:/subject".to_string(),
+            schema: Schema::new(0, fields, vec![]).unwrap(),
+            partition_spec: UnboundPartitionSpec::default(),
+            sort_order: SortOrder::unsorted(),
+            properties: BTreeMap::from([("format-version".to_string(), version.to_string())]),
+        };
+        let mut writer = TableWriter::create(&storage, table).await;
+        let rows: Vec<Row> = (0..10).map(row).collect();
+        let metrics = metrics::of_rows(&rows, writer.metadata().current_schema(), 16).build();
+        let data = writer
+            .write_file(&rows, vec![], metrics, WriterProperties::default())
+            .await;
+        writer.append(&[vec![data.clone()]]).await;
+        Self {
+            storage,
+            writer,
+            data,
+            rows,
+        }
+    }
+
+    fn partition(&self) -> Partition {
+        Partition::of(&self.data)
+    }
+
+    async fn vector(&mut self, positions: &[u64]) -> DataFile {
+        let mut vector = DeletionVector::new();
+        for position in positions {
+            vector.insert(*position).unwrap();
+        }
+        let mut files = self.writer.write_deletion_vectors(&[(&self.data, &vector)]).await;
+        files.remove(0)
+    }
+
+    async fn positions(&mut self, deletes: &[(Arc<str>, i64)]) -> DataFile {
+        let partition = self.partition();
+        self.writer
+            .write_position_deletes(deletes, partition, WriterProperties::default())
+            .await
+    }
+
+    /// An equality delete file for the first rows.
+    async fn keys(&mut self, columns: &[i32], ids: &[i32], rows: &[Row]) -> DataFile {
+        let schema = part_of_schema(self.writer.metadata().current_schema(), columns);
+        let partition = self.partition();
+        self.writer
+            .write_equality_deletes(rows, &schema, ids, partition, WriterProperties::default())
+            .await
+    }
+
+    /// A delete file of any columns, each with its field id.
+    async fn file(&mut self, content: DataContent, columns: Vec<(i32, &str, ArrayRef)>) -> DataFile {
+        let mut fields = Vec::new();
+        let mut arrays = Vec::new();
+        for (id, name, array) in columns {
+            let id = [(FIELD_ID_KEY.to_string(), id.to_string())];
+            fields.push(Field::new(name, array.data_type().clone(), true).with_metadata(id.into()));
+            arrays.push(array);
+        }
+        let batch = RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), arrays).unwrap();
+        let partition = self.partition();
+        self.writer
+            .write_parquet(&batch, content, partition, WriterProperties::default())
+            .await
+    }
+
+    async fn commit(&mut self, deletes: &[&DataFile]) {
+        self.writer
+            .commit(Commit {
+                added_deletes: vec![deletes.iter().map(|file| (*file).clone()).collect()],
+                ..Commit::default()
+            })
+            .await;
+    }
+
+    /// Changes the bytes of a file.
+    async fn change(&self, location: &str, change: impl FnOnce(&mut Vec<u8>)) {
+        let (store, path) = self.storage.resolve(location).unwrap();
+        let mut bytes = self.storage.read(location).await.unwrap().to_vec();
+        change(&mut bytes);
+        store.put(&path, bytes.into()).await.unwrap();
+    }
+
+    /// Makes a field of the delete manifest unknown to readers by another id of the same length.
+    async fn hide_field(&self, id: &str) {
+        let snapshot = self.writer.metadata().current_snapshot_id().unwrap();
+        let manifest = format!("memory:/subject/metadata/{snapshot}-m0.avro");
+        let field = format!("\"field-id\":{id}");
+        self.change(&manifest, |bytes| {
+            let at = bytes.windows(field.len()).position(|w| w == field.as_bytes());
+            let at = at.unwrap() + "\"field-id\":".len();
+            bytes[at..at + 3].copy_from_slice(b"999");
+        })
+        .await;
+    }
+
+    async fn answer(&self) -> Result<Vec<String>, String> {
+        if let Err(error) = Table::open(&self.storage, "memory:/subject").await {
+            return Err(error.to_string());
+        }
+        // Rows are counted and read in parts: none of it may fall back on what the metadata says.
+        let ctx = extended(&self.storage, SessionConfig::new().with_batch_size(3));
+        register(&ctx, &self.storage, "t", "memory:/subject", false).await;
+        let rows = match answer(&ctx, "SELECT id FROM t ORDER BY id").await {
+            Ok(rows) => rows,
+            Err(error) => return Err(message(&error)),
+        };
+        if let Ok(count) = answer(&ctx, "SELECT count(*) FROM t").await {
+            assert_eq!(count, [[rows.len().to_string()]]);
+        }
+        Ok(rows.concat())
+    }
+
+    async fn failure(&self) -> String {
+        match self.answer().await {
+            Ok(rows) => panic!("answers {rows:?}"),
+            Err(error) => error,
+        }
+    }
+
+    /// Asserts that the rows without these are there.
+    async fn has_all_but(&self, deleted: &[i64]) {
+        let wanted: Vec<String> = (0..10)
+            .filter(|id| !deleted.contains(id))
+            .map(|id| id.to_string())
+            .collect();
+        assert_eq!(self.answer().await.unwrap(), wanted);
+    }
+}
+
+fn row(id: i64) -> Row {
+    let numbers = [0.5, 1.5, f64::NAN, -2.5];
+    let number = numbers[usize::try_from(id % 4).unwrap()];
+    Row::from([
+        (ID, Some(Value::Long(id))),
+        (TEXT, Some(Value::String(format!("text {id}")))),
+        (NUMBER, Some(Value::Double(number))),
+        (GROUP, Some(Value::Struct(vec![(5, Some(Value::Int(1)))]))),
+    ])
+}
+
+/// The last part of a file's location.
+fn name(file: &DataFile) -> &str {
+    file.file_path.rsplit('/').next().unwrap()
+}
+
+#[tokio::test]
+async fn deletes_that_are_right() {
+    let mut subject = Subject::new(3).await;
+    let vector = subject.vector(&[0, 3, 9]).await;
+    subject.commit(&[&vector]).await;
+    subject.has_all_but(&[0, 3, 9]).await;
+
+    let mut subject = Subject::new(2).await;
+    let path = Arc::clone(&subject.data.file_path);
+    let positions = subject.positions(&[(Arc::clone(&path), 1), (path, 2)]).await;
+    let rows = subject.rows[4..6].to_vec();
+    let keys = subject.keys(&[ID], &[ID], &rows).await;
+    subject.commit(&[&positions, &keys]).await;
+    subject.has_all_but(&[1, 2, 4, 5]).await;
+}
+
+#[tokio::test]
+async fn vectors_with_wrong_framing() {
+    // What is changed from the start of the blob, or from its end; and a word of the message.
+    let changes: [(&str, usize, bool); 5] = [
+        ("length", 3, true),
+        ("magic", 4, true),
+        ("the count of bitmaps", 8, true),
+        ("the bitmap", 8, false),
+        ("checksum", 1, false),
+    ];
+    for (what, at, from_start) in changes {
+        let mut subject = Subject::new(3).await;
+        let vector = subject.vector(&[1, 5]).await;
+        subject.commit(&[&vector]).await;
+        let start = usize::try_from(vector.content_offset.unwrap()).unwrap();
+        let size = usize::try_from(vector.content_size_in_bytes.unwrap()).unwrap();
+        let place = if from_start { start + at } else { start + size - at };
+        subject
+            .change(&vector.file_path, |bytes| bytes[place] ^= 0x41)
+            .await;
+        let text = subject.failure().await;
+        assert!(text.contains(name(&vector)), "{what}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn vectors_with_another_cardinality_than_the_manifest_says() {
+    for count in [0, 1, 3, i64::MAX] {
+        let mut subject = Subject::new(3).await;
+        let mut vector = subject.vector(&[1, 5]).await;
+        vector.record_count = count;
+        subject.commit(&[&vector]).await;
+        says(&subject.failure().await, &[name(&vector), "2"]);
+    }
+}
+
+#[tokio::test]
+async fn vectors_in_places_that_are_not_there() {
+    for (offset, size) in [
+        (-1, None),
+        (i64::MAX, None),
+        (10_000, None),
+        (5, None),
+        (4, Some(-1)),
+        (4, Some(0)),
+        (4, Some(7)),
+        (4, Some(1 << 20)),
+        (4, Some(1 << 40)),
+        (4, Some(i64::MAX)),
+    ] {
+        let mut subject = Subject::new(3).await;
+        let mut vector = subject.vector(&[1, 5]).await;
+        vector.content_offset = Some(offset);
+        if size.is_some() {
+            vector.content_size_in_bytes = size;
+        }
+        subject.commit(&[&vector]).await;
+        says(&subject.failure().await, &[name(&vector)]);
+    }
+    // Where its size, its place or its data file is not told at all.
+    for field in ["143", "144", "145"] {
+        let mut subject = Subject::new(3).await;
+        let vector = subject.vector(&[1, 5]).await;
+        subject.commit(&[&vector]).await;
+        subject.hide_field(field).await;
+        says(&subject.failure().await, &[name(&vector)]);
+    }
+}
+
+#[tokio::test]
+async fn positions_behind_the_end_and_of_unknown_files_do_no_harm() {
+    let mut subject = Subject::new(3).await;
+    let vector = subject.vector(&[1, 10, 1 << 33, 1 << 40]).await;
+    subject.commit(&[&vector]).await;
+    subject.has_all_but(&[1]).await;
+
+    let mut subject = Subject::new(2).await;
+    let path = Arc::clone(&subject.data.file_path);
+    let unknown: Arc<str> = Arc::from("memory:/subject/data/unknown.parquet");
+    // The same file to people, but not the same text.
+    let other_text: Arc<str> = Arc::from(path.replace("memory:/", "memory:///").as_str());
+    let deletes = [
+        (unknown, 3),
+        (Arc::clone(&path), 2),
+        (other_text, 4),
+        (Arc::clone(&path), 10),
+        (path, i64::MAX),
+    ];
+    let positions = subject.positions(&deletes).await;
+    subject.commit(&[&positions]).await;
+    subject.has_all_but(&[2]).await;
+}
+
+#[tokio::test]
+async fn position_delete_files_of_other_columns() {
+    let path = |subject: &Subject, rows| -> ArrayRef {
+        Arc::new(StringArray::from(vec![subject.data.file_path.to_string(); rows]))
+    };
+    let content = DataContent::PositionDeletes;
+    let longs = |values: Vec<Option<i64>>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+    let (path_id, pos_id) = (DELETE_FILE_PATH_ID, DELETE_FILE_POS_ID);
+    for odd in [
+        "no position",
+        "no path",
+        "text as position",
+        "number as path",
+        "negative",
+        "null position",
+        "null path",
+    ] {
+        let mut subject = Subject::new(2).await;
+        let of = path(&subject, 1);
+        let columns: Vec<(i32, &str, ArrayRef)> = match odd {
+            "no position" => vec![(path_id, "file_path", of)],
+            "no path" => vec![(pos_id, "pos", longs(vec![Some(1)]))],
+            "text as position" => vec![(path_id, "file_path", Arc::clone(&of)), (pos_id, "pos", of)],
+            "number as path" => vec![
+                (path_id, "file_path", longs(vec![Some(1)])),
+                (pos_id, "pos", longs(vec![Some(1)])),
+            ],
+            "negative" => vec![(path_id, "file_path", of), (pos_id, "pos", longs(vec![Some(-1)]))],
+            "null position" => vec![(path_id, "file_path", of), (pos_id, "pos", longs(vec![None]))],
+            _ => vec![
+                (
+                    path_id,
+                    "file_path",
+                    Arc::new(StringArray::from(vec![None::<&str>])),
+                ),
+                (pos_id, "pos", longs(vec![Some(1)])),
+            ],
+        };
+        let positions = subject.file(content, columns).await;
+        subject.commit(&[&positions]).await;
+        let text = subject.failure().await;
+        assert!(text.contains(name(&positions)), "{odd}: {text}");
+    }
+    // More columns than needed, in another order, are right.
+    let mut subject = Subject::new(2).await;
+    let columns = vec![
+        (8, "more", longs(vec![None, Some(7)])),
+        (pos_id, "pos", longs(vec![Some(6), Some(1)])),
+        (path_id, "file_path", path(&subject, 2)),
+    ];
+    let positions = subject.file(content, columns).await;
+    subject.commit(&[&positions]).await;
+    subject.has_all_but(&[1, 6]).await;
+}
+
+#[tokio::test]
+async fn two_vectors_of_one_data_file() {
+    let mut subject = Subject::new(3).await;
+    let (a, b) = (subject.vector(&[1]).await, subject.vector(&[2]).await);
+    subject.commit(&[&a]).await;
+    subject.commit(&[&b]).await;
+    says(
+        &subject.failure().await,
+        &[name(&subject.data), name(&a), name(&b)],
+    );
+}
+
+#[tokio::test]
+async fn equality_ids_that_are_no_columns() {
+    // No schema has ever had the first; the others are a struct and nothing at all.
+    for id in [99, GROUP, -5] {
+        let mut subject = Subject::new(2).await;
+        let rows = subject.rows[..1].to_vec();
+        let keys = subject.keys(&[ID], &[id], &rows).await;
+        subject.commit(&[&keys]).await;
+        says(&subject.failure().await, &[name(&keys), &id.to_string()]);
+    }
+    let mut subject = Subject::new(2).await;
+    let rows = subject.rows[..1].to_vec();
+    let keys = subject.keys(&[ID], &[ID], &rows).await;
+    subject.commit(&[&keys]).await;
+    subject.hide_field("135").await;
+    says(&subject.failure().await, &[name(&keys)]);
+}
+
+#[tokio::test]
+async fn equality_ids_inside_of_lists() {
+    let storage = Storage::default();
+    let list = ListType::new(ELEMENT, P::Long, false);
+    let fields = vec![
+        NestedField::required(ID, "id", P::Long),
+        NestedField::optional(TEXT, "list", list),
+    ];
+    let table = NewTable {
+        location: "memory:/subject".to_string(),
+        schema: Schema::new(0, fields, vec![]).unwrap(),
+        partition_spec: UnboundPartitionSpec::default(),
+        sort_order: SortOrder::unsorted(),
+        properties: BTreeMap::from([("format-version".to_string(), "2".to_string())]),
+    };
+    let mut writer = TableWriter::create(&storage, table).await;
+    // Rows with lists are not made; the file was written before there was the list.
+    let first = part_of_schema(writer.metadata().current_schema(), &[ID]);
+    let rows: Vec<Row> = (0..10)
+        .map(|id| Row::from([(ID, Some(Value::Long(id)))]))
+        .collect();
+    let batch = drumlin_testing::array::batch(&rows, &first);
+    let partition = Partition {
+        spec_id: 0,
+        values: vec![],
+    };
+    let data = writer
+        .write_parquet(&batch, DataContent::Data, partition, WriterProperties::default())
+        .await;
+    writer.append(&[vec![data.clone()]]).await;
+    let element = writer.metadata().last_column_id();
+    let mut subject = Subject {
+        storage,
+        writer,
+        data,
+        rows,
+    };
+    let rows = subject.rows[..1].to_vec();
+    let keys = subject.keys(&[ID], &[element], &rows).await;
+    subject.commit(&[&keys]).await;
+    says(&subject.failure().await, &[name(&keys), &element.to_string()]);
+}
+
+#[tokio::test]
+async fn equality_delete_files_without_their_key() {
+    let mut subject = Subject::new(2).await;
+    let rows = subject.rows[..2].to_vec();
+    let mut keys = subject.keys(&[ID], &[ID, TEXT], &rows).await;
+    // Bounds would tell that nothing can match.
+    keys.column_metrics = ColumnMetrics::unknown();
+    subject.commit(&[&keys]).await;
+    says(&subject.failure().await, &[name(&keys), "text"]);
+
+    // A key of another type than its column.
+    let mut subject = Subject::new(2).await;
+    let column: ArrayRef = Arc::new(StringArray::from(vec!["4"]));
+    let mut keys = subject
+        .file(DataContent::EqualityDeletes, vec![(ID, "id", column)])
+        .await;
+    keys.equality_ids = Some(vec![ID]);
+    subject.commit(&[&keys]).await;
+    says(&subject.failure().await, &[name(&keys), "id"]);
+
+    // One that is promoted to it is right.
+    let mut subject = Subject::new(2).await;
+    let column: ArrayRef = Arc::new(Int32Array::from(vec![4, 7]));
+    let mut keys = subject
+        .file(DataContent::EqualityDeletes, vec![(ID, "renamed", column)])
+        .await;
+    keys.equality_ids = Some(vec![ID]);
+    subject.commit(&[&keys]).await;
+    subject.has_all_but(&[4, 7]).await;
+}
+
+#[tokio::test]
+async fn keys_of_floats_are_read() {
+    let mut subject = Subject::new(2).await;
+    // NaN and -2.5.
+    let rows = subject.rows[2..4].to_vec();
+    let keys = subject.keys(&[NUMBER], &[NUMBER], &rows).await;
+    subject.commit(&[&keys]).await;
+    subject.has_all_but(&[2, 3, 6, 7]).await;
+}
+
+#[tokio::test]
+async fn files_that_are_gone() {
+    for version in [2, 3] {
+        for gone in 0..3 {
+            let mut subject = Subject::new(version).await;
+            let path = Arc::clone(&subject.data.file_path);
+            let positions = match version {
+                2 => subject.positions(&[(path, 1)]).await,
+                _ => subject.vector(&[1]).await,
+            };
+            let rows = subject.rows[..1].to_vec();
+            let keys = subject.keys(&[ID], &[ID], &rows).await;
+            subject.commit(&[&positions, &keys]).await;
+            let file = [&subject.data, &positions, &keys][gone];
+            let (store, path) = subject.storage.resolve(&file.file_path).unwrap();
+            store.delete(&path).await.unwrap();
+            let snapshot = subject.writer.metadata().current_snapshot_id().unwrap();
+            let text = subject.failure().await;
+            says(&text, &[name(file), &snapshot.to_string(), "subject", "expired"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn delete_files_that_are_no_files_of_their_format() {
+    for version in [2, 3] {
+        for damaged in 0..2 {
+            let mut subject = Subject::new(version).await;
+            let path = Arc::clone(&subject.data.file_path);
+            let positions = match version {
+                2 => subject.positions(&[(path, 1)]).await,
+                _ => subject.vector(&[1]).await,
+            };
+            let rows = subject.rows[..1].to_vec();
+            let keys = subject.keys(&[ID], &[ID], &rows).await;
+            subject.commit(&[&positions, &keys]).await;
+            let file = [&positions, &keys][damaged];
+            subject.change(&file.file_path, |bytes| bytes.fill(b'x')).await;
+            says(&subject.failure().await, &[name(file)]);
+            subject.change(&file.file_path, |bytes| bytes.truncate(3)).await;
+            says(&subject.failure().await, &[name(file)]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn vectors_in_a_table_of_version_2() {
+    let mut subject = Subject::new(3).await;
+    let vector = subject.vector(&[1, 5]).await;
+    subject.commit(&[&vector]).await;
+    let metadata = subject.writer.metadata_file();
+    subject
+        .change(&metadata, |bytes| {
+            let mut json: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+            json["format-version"] = serde_json::json!(2);
+            *bytes = json.to_string().into_bytes();
+        })
+        .await;
+    // They are not allowed there. Rows that were deleted must not come back.
+    match subject.answer().await {
+        Ok(_) => subject.has_all_but(&[1, 5]).await,
+        Err(text) => says(&text, &["subject"]),
+    }
+}

@@ -1,0 +1,142 @@
+//! Deletes are right: whatever was deleted in whatever way, a query answers as on the rows that are left.
+//!
+//! Random histories (`history`, whose deletes `deletion` makes, and whose columns and partitions change as `evolution`
+//! says) go into an Iceberg table and into a model (`model`) that holds each row against each delete. The table, at
+//! its last snapshot and at an older one, is asked random queries (`query`) with random settings (`reader`). `seen`
+//! counts what happened, so that nothing is left untested. All follows from the seed of a history, which a failure
+//! tells. From the environment:
+//!
+//! - `DRUMLIN_HISTORIES`: how many histories, 2,000 by default
+//! - `DRUMLIN_HISTORY_QUERIES`: how many queries each, 4 by default
+//! - `DRUMLIN_HISTORY_SEED`: the seed of the first history, 0 by default
+//!
+//! One history is repeated, with all that happened in it, by `DRUMLIN_HISTORY_SEED=<seed> DRUMLIN_HISTORIES=1`.
+
+mod deletion;
+mod evolution;
+mod history;
+mod model;
+mod query;
+mod reader;
+mod seen;
+
+use drumlin_table::TableVersion;
+use futures::StreamExt;
+use history::History;
+use query::Columns;
+use reader::{Expected, Reader};
+use seen::Seen;
+
+use crate::random::Random;
+
+/// Failures that are told in full.
+const SHOWN: usize = 5;
+
+/// What came of histories.
+#[derive(Debug, Default)]
+struct Outcome {
+    compared: usize,
+    /// Queries whose answer had rows.
+    with_rows: usize,
+    seen: Seen,
+    failures: Vec<String>,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deletes_take_away_what_they_should() {
+    let from_environment = |name: &str, default: u64| match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is no number")),
+        Err(_) => default,
+    };
+    let first = from_environment("DRUMLIN_HISTORY_SEED", 0);
+    let histories = from_environment("DRUMLIN_HISTORIES", 2000);
+    let queries = from_environment("DRUMLIN_HISTORY_QUERIES", 4);
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let mut outcomes = futures::stream::iter(first..first + histories)
+        .map(|seed| async move {
+            let outcome = tokio::spawn(check_history(seed, queries)).await;
+            outcome.unwrap_or_else(|e| Outcome {
+                failures: vec![format!("history {seed}: {e}")],
+                ..Outcome::default()
+            })
+        })
+        .buffer_unordered(threads);
+    let mut all = Outcome::default();
+    while let Some(outcome) = outcomes.next().await {
+        all.compared += outcome.compared;
+        all.with_rows += outcome.with_rows;
+        all.seen.merge(outcome.seen);
+        all.failures.extend(outcome.failures);
+    }
+    println!(
+        "{} queries on {histories} histories compared; {:#?}",
+        all.compared, all.seen
+    );
+    let count = all.failures.len();
+    // The shortest histories are the plainest.
+    all.failures.sort_by_key(String::len);
+    all.failures.truncate(SHOWN);
+    assert!(
+        all.failures.is_empty(),
+        "{count} differences:\n\n{}",
+        all.failures.join("\n\n")
+    );
+    assert!(all.with_rows * 2 > all.compared, "too many answers are empty");
+    if histories >= 500 {
+        all.seen.assert_complete();
+    }
+}
+
+async fn check_history(seed: u64, queries: u64) -> Outcome {
+    let mut random = Random::new(seed);
+    let history = History::random(&mut random).await;
+    let mut outcome = Outcome {
+        seen: history.seen.clone(),
+        ..Outcome::default()
+    };
+    let newest = history.writer.open().await;
+    let lineage = newest.metadata().format_version() >= 3;
+    let mut versions = vec![(newest.clone(), history.state().clone())];
+    // Changes of the schema after the last commit are seen too.
+    versions[0].1.schema = newest.schema().clone();
+    let older = random.pick(&history.states);
+    let pinned = newest
+        .at_version(&TableVersion::Snapshot(older.snapshot_id))
+        .unwrap();
+    versions.push((pinned, older.clone()));
+    for (place, (table, state)) in versions.iter().enumerate() {
+        outcome.seen.add_state(state);
+        let columns = Columns::of(&state.schema, lineage);
+        let expected = Expected::new(state);
+        for number in 0..queries.div_ceil(if place == 0 { 1 } else { 3 }) {
+            let query = match number {
+                0 => columns.everything(),
+                _ => columns.query(&mut random),
+            };
+            let mut wanted_query = query.clone();
+            let all_columns = table.schema().fields().iter().map(|f| f.name.clone());
+            if number == 0 {
+                let list = all_columns.collect::<Vec<_>>().join(", ");
+                wanted_query.sql = wanted_query.sql.replace('*', &list);
+            }
+            let wanted = expected.answer(&wanted_query).await;
+            let metadata = query.names_metadata || (number > 0 && random.percent(30));
+            let mut reader = Reader::random(table, metadata, &mut random);
+            outcome.compared += 1;
+            outcome.with_rows += usize::from(!wanted.is_empty());
+            if let Err(difference) = reader.check(&query, &wanted).await {
+                outcome.failures.push(format!(
+                    "history {seed}, snapshot {}, query {number}: {}\n  {difference}\n  with {}\n{}\n{}",
+                    state.snapshot_id,
+                    query.sql,
+                    reader.settings,
+                    reader.plan(&query).await,
+                    history.log
+                ));
+            }
+        }
+    }
+    outcome
+}
