@@ -3,6 +3,7 @@
 //! | program | measures |
 //! |---|---|
 //! | `tpch` | the queries of TPC-H on Iceberg tables against plain Parquet files |
+//! | `deletes` | tables with deletion vectors and delete files against clean tables |
 //! | `planning` | planning scans of a table of 100,000 files, and opening a table of 1,001 snapshots |
 //!
 //! What the programs share:
@@ -10,17 +11,27 @@
 //! | module | holds |
 //! |---|---|
 //! | [`iceberg_table`] | writing the metadata of an Iceberg table over files that are there |
-//! | [`parquet_file`] | what manifests say about a Parquet file, from its footer |
+//! | [`delete_files`] | writing deletion vectors and delete files |
+//! | [`parquet_file`] | writing Parquet files, and what manifests say about one |
 //! | [`tpch`] | the tables of TPC-H as Parquet files, and its queries |
+//! | [`deletes`] | tables with deletes, and how they are measured |
 //! | [`synthetic_table`] | tables that have metadata only |
+//! | [`cached`] | files that are kept from run to run |
+//! | [`chance`] | what looks like chance and is the same in every run |
+//! | [`threads`] | work on several threads |
 //! | [`result_rows`] | comparing results of queries |
 //! | [`measure`] | time, memory, and what the machine does besides |
 
+pub mod cached;
+pub mod chance;
+pub mod delete_files;
+pub mod deletes;
 pub mod iceberg_table;
 pub mod measure;
 pub mod parquet_file;
 pub mod result_rows;
 pub mod synthetic_table;
+pub mod threads;
 pub mod tpch;
 
 /// A result whose error is a text for whoever runs the benchmark.

@@ -75,9 +75,15 @@ pub fn resident_memory() -> io::Result<u64> {
     status("VmRSS:")
 }
 
-/// The most memory that the process ever had, in bytes.
+/// The most memory that the process ever had, or had since [`forget_peak_memory`], in bytes.
 pub fn peak_memory() -> io::Result<u64> {
     status("VmHWM:")
+}
+
+/// Lets [`peak_memory`] forget what was before.
+pub fn forget_peak_memory() -> io::Result<()> {
+    // See proc_pid_clear_refs(5): 5 sets the high water mark to what is resident now.
+    fs::write("/proc/self/clear_refs", "5")
 }
 
 fn status(name: &str) -> io::Result<u64> {

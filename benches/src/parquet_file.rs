@@ -1,11 +1,15 @@
-//! What manifests say about a Parquet file, from its footer.
+//! Writing Parquet files, and what manifests say about one, from its footer.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::Schema as ArrowSchema;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use datafusion::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
 use datafusion::parquet::file::statistics::Statistics;
 use drumlin_format::manifest::{ColumnMetrics, ColumnMetricsBuilder, DataContent, DataFile, FileFormat};
@@ -19,8 +23,58 @@ use drumlin_format::value::bytes::to_bytes;
 use crate::Result;
 use crate::iceberg_table::text;
 
+/// Rows of a row group.
+const ROW_GROUP_ROWS: usize = 262_144;
+
+/// Starts a file of Zstandard pages.
+pub fn create(path: &Path, schema: &Arc<ArrowSchema>) -> Result<ArrowWriter<File>> {
+    create_with(path, schema, properties())
+}
+
+/// Starts a file with these properties.
+pub fn create_with(
+    path: &Path,
+    schema: &Arc<ArrowSchema>,
+    properties: WriterPropertiesBuilder,
+) -> Result<ArrowWriter<File>> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let file = File::create(path)?;
+    let properties = Some(properties.build());
+    Ok(ArrowWriter::try_new(file, Arc::clone(schema), properties)?)
+}
+
+/// What all files have in common.
+pub fn properties() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+}
+
+/// The Parquet files in a folder, by name.
+pub fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.retain(|f| f.extension().is_some_and(|e| e == "parquet"));
+    files.sort();
+    Ok(files)
+}
+
 /// A data file of the partition `partition` of spec 0. Its columns must carry field ids.
 pub fn data_file(path: &Path, schema: &Schema, partition: PartitionTuple) -> Result<DataFile> {
+    data_file_with(path, schema, partition, MetricsMode::DEFAULT)
+}
+
+/// The same with bounds as long as `mode` has them.
+pub fn data_file_with(
+    path: &Path,
+    schema: &Schema,
+    partition: PartitionTuple,
+    mode: MetricsMode,
+) -> Result<DataFile> {
     let file = File::open(path)?;
     let size = i64::try_from(file.metadata()?.len())?;
     let reader = SerializedFileReader::new(file)?;
@@ -37,7 +91,7 @@ pub fn data_file(path: &Path, schema: &Schema, partition: PartitionTuple) -> Res
             return Err(format!("{}: the table has no field {}", path.display(), info.id()).into());
         };
         let chunks: Vec<_> = groups.iter().filter_map(|g| g.columns().get(place)).collect();
-        metrics.add(field, &chunks);
+        metrics.add(field, &chunks, mode);
     }
     Ok(DataFile {
         content: DataContent::Data,
@@ -80,7 +134,7 @@ struct Metrics {
 }
 
 impl Metrics {
-    fn add(&mut self, field: &NestedField, chunks: &[&ColumnChunkMetaData]) {
+    fn add(&mut self, field: &NestedField, chunks: &[&ColumnChunkMetaData], mode: MetricsMode) {
         let id = field.id;
         self.column_sizes
             .insert(id, chunks.iter().map(|c| c.compressed_size()).sum());
@@ -99,7 +153,7 @@ impl Metrics {
             .map(|c| bounds_of(c.statistics()?, primitive))
             .collect();
         let Some(bounds) = bounds else { return };
-        let length = MetricsMode::DEFAULT.bound_length().unwrap_or(usize::MAX);
+        let length = mode.bound_length().unwrap_or(usize::MAX);
         let (lower, upper): (Vec<_>, Vec<_>) = bounds.into_iter().unzip();
         let lower = lower.into_iter().reduce(|a, b| {
             if b.compare(&a).is_some_and(|o| o.is_lt()) {
@@ -136,7 +190,7 @@ impl Metrics {
     }
 }
 
-/// The lowest and the highest value of a row group; none for types that TPC-H has not.
+/// The lowest and the highest value of a row group; none for types that no benchmark has.
 fn bounds_of(statistics: &Statistics, primitive: &PrimitiveType) -> Option<(Value, Value)> {
     use PrimitiveType as P;
     Some(match (primitive, statistics) {

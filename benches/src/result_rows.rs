@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use datafusion::arrow::array::{Array, AsArray, Float64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::common::hash_utils::{RandomState, create_hashes};
 
 use crate::Result;
 
@@ -71,6 +72,38 @@ impl ResultRows {
         pairs
             .find(|(a, b)| a.len() != b.len() || !a.iter().zip(b.iter()).all(same))
             .map(|(a, b)| format!("{a:?} against {b:?}"))
+    }
+}
+
+/// What all rows of a result come down to, whatever their order: for results too large to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fingerprint {
+    /// How many rows there are.
+    pub rows: u64,
+    /// The sum of their hashes.
+    hashes: u64,
+}
+
+impl Fingerprint {
+    /// Takes in the rows of a batch.
+    pub fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut hashes = vec![0; batch.num_rows()];
+        create_hashes(batch.columns(), &RandomState::with_seed(0), &mut hashes)?;
+        self.rows += u64::try_from(hashes.len())?;
+        self.hashes = hashes.into_iter().fold(self.hashes, u64::wrapping_add);
+        Ok(())
+    }
+
+    /// Takes in the number of rows of a batch alone, which costs nothing.
+    pub fn count(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.rows += u64::try_from(batch.num_rows())?;
+        Ok(())
+    }
+
+    /// Takes in the rows of another part of the result.
+    pub fn merge(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.hashes = self.hashes.wrapping_add(other.hashes);
     }
 }
 

@@ -12,6 +12,7 @@ use drumlin_format::value::Value;
 use drumlin_format::value::bytes::{MICROS_PER_DAY, to_bytes};
 
 use crate::Result;
+use crate::chance::scattered;
 use crate::iceberg_table::TableWriter;
 
 /// The field ids of the columns: a long, a timestamp with zone, a string.
@@ -40,7 +41,7 @@ pub fn schema() -> Result<Schema> {
 /// Writes a table of one snapshot, partitioned by the day of `ts`: each manifest has the files of a day, each file a
 /// range of `id` of its own.
 pub fn write_many_files(folder: &Path, manifests: i32, files_per_manifest: i32) -> Result<()> {
-    let mut table = TableWriter::create(folder, schema()?, Some((TS, Transform::Day, "ts_day")))?;
+    let mut table = TableWriter::create(2, folder, schema()?, Some((TS, Transform::Day, "ts_day")))?;
     for manifest in 0..manifests {
         let file = |n| {
             data_file(
@@ -57,7 +58,7 @@ pub fn write_many_files(folder: &Path, manifests: i32, files_per_manifest: i32) 
 
 /// Writes a table of so many snapshots, each of which adds a file.
 pub fn write_many_snapshots(folder: &Path, snapshots: i32) -> Result<()> {
-    let mut table = TableWriter::create(folder, schema()?, Some((TS, Transform::Day, "ts_day")))?;
+    let mut table = TableWriter::create(2, folder, schema()?, Some((TS, Transform::Day, "ts_day")))?;
     for snapshot in 0..snapshots {
         let file = data_file(i64::from(snapshot), snapshot).ok_or("a bound has no bytes")?;
         table.add_manifest(&[file])?;
@@ -124,15 +125,4 @@ fn data_file(number: i64, day: i32) -> Option<DataFile> {
         content_offset: None,
         content_size_in_bytes: None,
     })
-}
-
-/// A number that looks like chance (the finalizer of SplitMix64): real metadata does not compress to nothing either.
-fn scattered(number: i64) -> i64 {
-    let mut z = number
-        .cast_unsigned()
-        .wrapping_add(1)
-        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (z ^ (z >> 31)).cast_signed()
 }

@@ -10,16 +10,13 @@
 //! | `iceberg-by-month/lineitem` | Iceberg metadata over the files in `by-month`, partitioned by month |
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::{Date32Type, Schema as ArrowSchema};
-use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::basic::{Compression, ZstdLevel};
-use datafusion::parquet::file::properties::WriterProperties;
 use drumlin_format::partition::PartitionTuple;
 use drumlin_format::schema::Schema;
 use drumlin_format::transform::Transform;
@@ -30,10 +27,8 @@ use drumlin_table::arrow::schema_to_arrow;
 use super::tables::{LINEITEM, TABLES, TpchTable};
 use crate::Result;
 use crate::iceberg_table::TableWriter;
-use crate::parquet_file::data_file;
-
-/// Rows of a row group.
-const ROW_GROUP_ROWS: usize = 262_144;
+use crate::parquet_file::{create, data_file, files_in};
+use crate::threads::on_threads;
 
 /// The files of one scale factor.
 #[derive(Debug, Clone)]
@@ -49,6 +44,11 @@ impl Layout {
             folder: cache.join(format!("tpch-sf{scale_factor}")),
             scale_factor,
         }
+    }
+
+    /// Where all of this scale factor is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The Parquet files of a table.
@@ -73,8 +73,36 @@ impl Layout {
 
     /// Writes the Parquet files that are missing, on so many threads, and all Iceberg metadata.
     pub fn prepare(&self, threads: usize) -> Result<()> {
-        let missing: Vec<_> = TABLES
-            .into_iter()
+        self.prepare_plain(&TABLES, threads)?;
+        if !self.by_month().exists() {
+            self.write_by_month()?;
+            fs::rename(partial(&self.by_month()), self.by_month())?;
+        }
+        for table in TABLES {
+            let files = files_in(&self.plain(table.name))?;
+            let files = files.into_iter().map(|f| (f, Vec::new())).collect();
+            write_iceberg(&self.iceberg(table.name), table.schema()?, None, files)?;
+        }
+        let by = Some((
+            shipdate_id(&LINEITEM.schema()?)?,
+            Transform::Month,
+            "l_shipdate_month",
+        ));
+        let mut files = Vec::new();
+        for file in files_in(&self.by_month())? {
+            let stem = file.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+            let month = stem.strip_prefix("month-").and_then(|m| m.parse::<i32>().ok());
+            let month = month.ok_or_else(|| format!("{} is not named by its month", file.display()))?;
+            files.push((file, vec![Some(Value::Int(month))]));
+        }
+        write_iceberg(&self.iceberg_by_month(), LINEITEM.schema()?, by, files)
+    }
+
+    /// Writes the Parquet files of these tables that are missing, on so many threads.
+    pub fn prepare_plain(&self, tables: &[TpchTable], threads: usize) -> Result<()> {
+        let missing: Vec<_> = tables
+            .iter()
+            .copied()
             .filter(|t| !self.plain(t.name).exists())
             .collect();
         let jobs: Vec<_> = missing
@@ -85,34 +113,13 @@ impl Layout {
         for table in &missing {
             fs::rename(partial(&self.plain(table.name)), self.plain(table.name))?;
         }
-        if !self.by_month().exists() {
-            self.write_by_month()?;
-            fs::rename(partial(&self.by_month()), self.by_month())?;
-        }
-        for table in TABLES {
-            let files = parquet_files(&self.plain(table.name))?;
-            let files = files.into_iter().map(|f| (f, Vec::new())).collect();
-            write_iceberg(&self.iceberg(table.name), table.schema()?, None, files)?;
-        }
-        let by = Some((
-            shipdate_id(&LINEITEM.schema()?)?,
-            Transform::Month,
-            "l_shipdate_month",
-        ));
-        let mut files = Vec::new();
-        for file in parquet_files(&self.by_month())? {
-            let stem = file.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
-            let month = stem.strip_prefix("month-").and_then(|m| m.parse::<i32>().ok());
-            let month = month.ok_or_else(|| format!("{} is not named by its month", file.display()))?;
-            files.push((file, vec![Some(Value::Int(month))]));
-        }
-        write_iceberg(&self.iceberg_by_month(), LINEITEM.schema()?, by, files)
+        Ok(())
     }
 
     fn write_plain(&self, table: TpchTable, file: i32) -> Result<()> {
         let folder = partial(&self.plain(table.name));
         let schema = Arc::new(schema_to_arrow(&table.schema()?));
-        let mut writer = writer(&folder, &format!("part-{file:02}"), &schema)?;
+        let mut writer = create(&folder.join(format!("part-{file:02}.parquet")), &schema)?;
         for batch in table.rows(self.scale_factor, file)? {
             writer.write(&with_schema(&schema, batch?)?)?;
         }
@@ -131,9 +138,10 @@ impl Layout {
                 for (month, rows) in rows_by_month(&batch)? {
                     let writer = match months.entry(month) {
                         std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                        std::collections::btree_map::Entry::Vacant(entry) => {
-                            entry.insert(writer(&folder, &format!("month-{month:03}"), &schema)?)
-                        }
+                        std::collections::btree_map::Entry::Vacant(entry) => entry.insert(create(
+                            &folder.join(format!("month-{month:03}.parquet")),
+                            &schema,
+                        )?),
                     };
                     writer.write(&take_record_batch(&batch, &rows)?)?;
                 }
@@ -179,16 +187,6 @@ fn partial(folder: &Path) -> PathBuf {
     folder.with_extension("partial")
 }
 
-fn writer(folder: &Path, name: &str, schema: &Arc<ArrowSchema>) -> Result<ArrowWriter<File>> {
-    fs::create_dir_all(folder)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-        .build();
-    let file = File::create(folder.join(format!("{name}.parquet")))?;
-    Ok(ArrowWriter::try_new(file, Arc::clone(schema), Some(properties))?)
-}
-
 /// The same columns under a schema with field ids.
 fn with_schema(schema: &Arc<ArrowSchema>, batch: RecordBatch) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(
@@ -197,23 +195,13 @@ fn with_schema(schema: &Arc<ArrowSchema>, batch: RecordBatch) -> Result<RecordBa
     )?)
 }
 
-fn parquet_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        files.push(entry?.path());
-    }
-    files.retain(|f| f.extension().is_some_and(|e| e == "parquet"));
-    files.sort();
-    Ok(files)
-}
-
 fn write_iceberg(
     folder: &Path,
     schema: Schema,
     partition_by: Option<(i32, Transform, &str)>,
     files: Vec<(PathBuf, PartitionTuple)>,
 ) -> Result<()> {
-    let mut table = TableWriter::create(folder, schema, partition_by)?;
+    let mut table = TableWriter::create(2, folder, schema, partition_by)?;
     let schema = Arc::clone(table.metadata().current_schema());
     let files = files
         .into_iter()
@@ -221,25 +209,4 @@ fn write_iceberg(
     table.add_manifest(&files.collect::<Result<Vec<_>>>()?)?;
     table.commit()?;
     table.finish()
-}
-
-/// Does all jobs on so many threads; the first failure ends it.
-fn on_threads<J: Send>(threads: usize, jobs: Vec<J>, job: impl Fn(J) -> Result<()> + Sync) -> Result<()> {
-    let jobs = Mutex::new(jobs);
-    let work = || -> Result<()> {
-        loop {
-            let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match next {
-                Some(next) => job(next)?,
-                None => return Ok(()),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().try_for_each(|h| {
-            h.join()
-                .map_err(|_| "a thread that wrote files stopped".to_string())?
-        })
-    })
 }
