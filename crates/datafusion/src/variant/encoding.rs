@@ -144,7 +144,9 @@ impl<'a> Value<'a> {
             0 => match primitive_size(kind, rest) {
                 Some(size) => bytes.get(..1 + size).map(Self::Primitive),
                 None => {
-                    return exec_err!("a variant holds a value of the type {kind}, which is not known or cut");
+                    return exec_err!(
+                        "a variant holds a value of the type {kind}, which is not known or cut"
+                    );
                 }
             },
             1 => bytes.get(..1 + usize::from(kind)).map(Self::Primitive),

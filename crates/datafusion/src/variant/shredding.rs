@@ -147,8 +147,17 @@ impl<'a> Group<'a> {
             return Ok(false);
         }
         let value = self.value.and_then(|v| v.get(row));
-        let value = value.map(|v| Value::checked(v, metadata, depth)).transpose()?;
         let typed = self.typed.as_ref().filter(|t| t.is_valid(row));
+        let checked = |v| {
+            match (Value::checked(v, metadata, depth), typed) {
+            (Err(error), Some(Typed::Object(_, _))) => Err(error.context(
+                "the fields of an object that are not shredded are damaged; Iceberg 1.10 wrote such files, in which they \
+                 are lost",
+            )),
+            (value, _) => value,
+        }
+        };
+        let value = value.map(checked).transpose()?;
         match (typed, value) {
             (None, None) => return Ok(false),
             (None, Some(value)) => out.extend_from_slice(value.bytes()),

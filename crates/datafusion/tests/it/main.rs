@@ -8,4 +8,5 @@ mod projection;
 mod pruning;
 mod session;
 mod snapshots;
+mod variants;
 mod written;
