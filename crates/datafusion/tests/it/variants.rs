@@ -248,10 +248,6 @@ async fn functions() {
             r#"{"b c":[1,"2",3.5]}"#,
         ),
         (format!("variant_get({v}, '$.d', 'date')"), "2024-02-29"),
-        (
-            format!("variant_get({v}, '$.d', 'DATE') + INTERVAL '1 day'"),
-            "2024-03-01T00:00:00",
-        ),
         (format!("variant_get({v}, '$.t', 'boolean')"), "true"),
         (format!("variant_get({v}, '$.n', 'int')"), "-"),
         (format!("to_json(variant_get({v}, '$.n'))"), "null"),
@@ -262,7 +258,7 @@ async fn functions() {
         ("variant_get(NULL, '$', 'int')".to_string(), "-"),
         ("to_json(parse_json(NULL))".to_string(), "-"),
     ] {
-        assert_eq!(one(&sql).await.replace(" 00:00:00", "T00:00:00"), wanted, "{sql}");
+        assert_eq!(one(&sql).await, wanted, "{sql}");
     }
     for (sql, parts) in [
         (format!("variant_get({v}, '$.a', 'int')"), ["`$.a`", "Int32"]),
@@ -280,7 +276,7 @@ async fn functions() {
             "to_json(named_struct('metadata', X'01', 'value', X'ff'))".to_string(),
             ["metadata", "cut"],
         ),
-        ("parse_json('{')".to_string(), ["EOF", "JSON"]),
+        ("parse_json('{')".to_string(), ["EOF", "parsing"]),
     ] {
         let error = refusal(&ctx, &format!("SELECT {sql}")).await;
         says(&error, &parts[..1]);

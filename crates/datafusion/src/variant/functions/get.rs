@@ -20,7 +20,7 @@ use super::super::path::{Step, follow, parse};
 use super::super::values::Variant;
 use super::super::{Variants, variant_field};
 use super::target::Target;
-use super::{as_variants, expect_arguments, expect_variant, missing_argument};
+use super::{as_variants, expect_arguments, expect_variant, missing_argument, of_first};
 
 /// What is at a path in a variant, as a type.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -98,19 +98,10 @@ impl ScalarUDFImpl for VariantGet {
             Some(name) => Target::named(name)?,
             None => Target::Variant,
         };
-        let variants = args.args.first().ok_or_else(|| missing_argument(self.name()))?;
-        let array = variants.to_array(args.number_rows)?;
-        let found = match as_variants(&array)? {
-            Some(array) => self.get(array, path, &target)?,
-            None => new_null_array(target.field(self.name()).data_type(), array.len()),
-        };
-        match variants {
-            // A constant stays one: other functions ask for it.
-            ColumnarValue::Scalar(_) if !found.is_empty() => {
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&found, 0)?))
-            }
-            _ => Ok(ColumnarValue::Array(found)),
-        }
+        of_first(self.name(), &args, |array| match as_variants(array)? {
+            Some(array) => self.get(array, path, &target),
+            None => Ok(new_null_array(target.field(self.name()).data_type(), array.len())),
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use parquet_variant_compute::json_to_variant;
 
 use super::super::shredding::unshredded;
 use super::super::{Variants, variant_field};
-use super::{as_variants, expect_arguments, expect_variant, missing_argument};
+use super::{as_variants, expect_arguments, expect_variant, of_first};
 
 /// `to_json(v)`: a variant as text.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -57,29 +57,29 @@ impl ScalarUDFImpl for ToJson {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let array = arrays.first().ok_or_else(|| missing_argument(self.name()))?;
-        let mut texts = StringBuilder::new();
-        match as_variants(array)? {
-            Some(array) => {
-                let variants = Variants::try_new(array)?;
-                let mut total = 0usize;
-                for row in 0..variants.len() {
-                    let json = variants.json(row)?;
-                    total = total.saturating_add(json.as_ref().map_or(0, String::len));
-                    if i32::try_from(total).is_err() {
-                        return exec_err!(
-                            "the JSON of a batch takes 2 GiB or more: set a smaller batch size"
-                        );
-                    }
-                    texts.append_option(json);
-                }
-            }
-            None => texts.append_nulls(array.len()),
-        }
-        let texts: ArrayRef = Arc::new(texts.finish());
-        Ok(ColumnarValue::Array(texts))
+        of_first(self.name(), &args, texts)
     }
+}
+
+/// Variants as JSON.
+fn texts(array: &ArrayRef) -> Result<ArrayRef> {
+    let mut texts = StringBuilder::new();
+    match as_variants(array)? {
+        Some(array) => {
+            let variants = Variants::try_new(array)?;
+            let mut total = 0usize;
+            for row in 0..variants.len() {
+                let json = variants.json(row)?;
+                total = total.saturating_add(json.as_ref().map_or(0, String::len));
+                if i32::try_from(total).is_err() {
+                    return exec_err!("the JSON of a batch takes 2 GiB or more: set a smaller batch size");
+                }
+                texts.append_option(json);
+            }
+        }
+        None => texts.append_nulls(array.len()),
+    }
+    Ok(Arc::new(texts.finish()))
 }
 
 /// `parse_json(text)`: JSON as a variant.
@@ -123,18 +123,19 @@ impl ScalarUDFImpl for ParseJson {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let texts = arrays.first().ok_or_else(|| missing_argument(self.name()))?;
-        let wanted = variant_field(self.name());
-        let DataType::Struct(fields) = wanted.data_type() else {
-            return exec_err!("a variant is not {}", wanted.data_type());
-        };
-        if texts.null_count() == texts.len() {
-            let none = new_null_array(wanted.data_type(), texts.len());
-            return Ok(ColumnarValue::Array(none));
-        }
-        let parsed: StructArray = json_to_variant(&cast(texts, &DataType::Utf8)?)?.into();
-        let variants: ArrayRef = Arc::new(unshredded(&parsed, fields, None)?);
-        Ok(ColumnarValue::Array(variants))
+        of_first(self.name(), &args, parsed)
     }
+}
+
+/// JSON as variants.
+fn parsed(texts: &ArrayRef) -> Result<ArrayRef> {
+    let wanted = variant_field("value");
+    let DataType::Struct(fields) = wanted.data_type() else {
+        return exec_err!("a variant is not {}", wanted.data_type());
+    };
+    if texts.null_count() == texts.len() {
+        return Ok(new_null_array(wanted.data_type(), texts.len()));
+    }
+    let parsed: StructArray = json_to_variant(&cast(texts, &DataType::Utf8)?)?.into();
+    Ok(Arc::new(unshredded(&parsed, fields, None)?))
 }

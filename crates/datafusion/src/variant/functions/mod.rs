@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, StructArray};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DataFusionError, Result, plan_datafusion_err, plan_err};
-use datafusion::logical_expr::ScalarUDF;
+use datafusion::common::{DataFusionError, Result, ScalarValue, plan_datafusion_err, plan_err};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 
 use super::shredding::is_stored_variant;
 
@@ -46,6 +46,22 @@ fn as_variants(array: &ArrayRef) -> Result<Option<&StructArray>> {
             Some(array) => Ok(Some(array)),
             None => plan_err!("{} is not a variant", array.data_type()),
         },
+    }
+}
+
+/// The function of the first argument, a constant where that is one.
+fn of_first(
+    function: &str,
+    args: &ScalarFunctionArgs,
+    of: impl FnOnce(&ArrayRef) -> Result<ArrayRef>,
+) -> Result<ColumnarValue> {
+    match args.args.first() {
+        Some(ColumnarValue::Array(array)) => Ok(ColumnarValue::Array(of(array)?)),
+        Some(ColumnarValue::Scalar(scalar)) => {
+            let array = of(&scalar.to_array()?)?;
+            Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
+        }
+        None => Err(missing_argument(function)),
     }
 }
 
