@@ -10,6 +10,7 @@ pub mod scan;
 pub mod session;
 pub mod sql;
 pub mod table_provider;
+pub mod variant;
 
 pub use catalog::IcebergCatalogProvider;
 pub use sql::{IcebergContextExt, IcebergStateBuilderExt, sql};

@@ -3,14 +3,16 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
-use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::arrow::util::display::{ArrayFormatter, ArrayFormatterFactory, FormatOptions};
 
+use super::readable::Readable;
 use super::{Sink, Written, is_nested};
 use crate::error::StatementError;
 
@@ -47,7 +49,9 @@ impl<'a> Delimited<'a> {
 
 impl Sink for Delimited<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>, StatementError> {
-        let options = EncoderOptions::default().with_explicit_nulls(true);
+        let options = EncoderOptions::default()
+            .with_explicit_nulls(true)
+            .with_encoder_factory(Arc::new(Readable));
         let schema = batch.schema_ref();
         let mut columns = schema
             .fields()
@@ -97,10 +101,11 @@ impl<'a> Column<'a> {
         }
         // A value that cannot be shown is an error here: in a table it is a cell saying so, in data it would be a lie.
         let format = FormatOptions::new().with_display_error(false);
-        Ok(Self::Plain(
-            array.logical_nulls(),
-            Box::new(ArrayFormatter::try_new(array, &format)?),
-        ))
+        let formatter = match Readable.create_array_formatter(array, &format, Some(field))? {
+            Some(formatter) => formatter,
+            None => ArrayFormatter::try_new(array, &format)?,
+        };
+        Ok(Self::Plain(array.logical_nulls(), Box::new(formatter)))
     }
 
     /// Appends the value of `row` to `text`; false if it is null.

@@ -4,12 +4,14 @@
 use std::collections::HashSet;
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::json::WriterBuilder;
 use datafusion::arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer};
 
+use super::readable::Readable;
 use super::{Sink, Written};
 use crate::error::StatementError;
 
@@ -55,7 +57,10 @@ fn objects<'a, F: JsonFormat>(
         });
     }
     Ok(Objects {
-        writer: WriterBuilder::new().with_explicit_nulls(true).build(out),
+        writer: WriterBuilder::new()
+            .with_explicit_nulls(true)
+            .with_encoder_factory(Arc::new(Readable))
+            .build(out),
         end,
         rows: 0,
     })

@@ -4,6 +4,7 @@ mod arrow;
 mod delimited;
 mod explain;
 mod json;
+mod readable;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,11 @@ use std::ops::ControlFlow;
 
 use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
-use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::util::display::{ArrayFormatter, ArrayFormatterFactory, FormatOptions};
 use unicode_width::UnicodeWidthStr;
 
+use super::readable::Readable;
 use super::{Sink, Written};
 use crate::error::StatementError;
 
@@ -58,12 +60,22 @@ impl<'a> Table<'a> {
 
 impl Sink for Table<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>, StatementError> {
-        let format = FormatOptions::new().with_null("NULL");
-        let columns = batch
-            .columns()
+        let format = FormatOptions::new()
+            .with_null("NULL")
+            .with_formatter_factory(Some(&Readable));
+        let schema = batch.schema_ref();
+        let columns = schema
+            .fields()
             .iter()
-            .map(|array| ArrayFormatter::try_new(array.as_ref() as &dyn Array, &format))
-            .collect::<Result<Vec<_>, _>>()?;
+            .zip(batch.columns())
+            .map(|(field, array)| {
+                let array = array.as_ref() as &dyn Array;
+                match Readable.create_array_formatter(array, &format, Some(field))? {
+                    Some(formatter) => Ok(formatter),
+                    None => ArrayFormatter::try_new(array, &format),
+                }
+            })
+            .collect::<Result<Vec<_>, ArrowError>>()?;
         for row in 0..batch.num_rows() {
             if self.rows.len() == MAX_ROWS || self.bytes > MAX_BYTES {
                 self.more = true;

@@ -1,12 +1,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::array::{
-    ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, TimestampSecondArray,
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray, TimestampSecondArray,
 };
-use datafusion::arrow::datatypes::Int64Type;
+use datafusion::arrow::buffer::NullBuffer;
+use datafusion::arrow::datatypes::{Field, Fields, Int64Type, Schema};
 
 use super::*;
 
@@ -146,4 +149,58 @@ fn formats_are_named() {
     for format in Format::ALL {
         assert_eq!(Format::named(format.name()), Some(format));
     }
+}
+
+/// A variant and a UUID, as columns and in a struct; the second row is null.
+fn unusual() -> RecordBatch {
+    let extension = |name: &str| {
+        let metadata = [("ARROW:extension:name".to_string(), name.to_string())];
+        HashMap::from(metadata)
+    };
+    let bytes = |first: &[u8]| -> ArrayRef { Arc::new(BinaryArray::from_iter_values([first, &[][..]])) };
+    let nulls = Some(NullBuffer::from(vec![true, false]));
+    // {"a": "x\"y"}
+    let parts = vec![bytes(&[1, 1, 0, 1, b'a']), bytes(b"\x02\x01\x00\x00\x04\x0dx\"y")];
+    let fields = Fields::from(vec![
+        Field::new("metadata", DataType::Binary, false),
+        Field::new("value", DataType::Binary, false),
+    ]);
+    let variant: ArrayRef = Arc::new(StructArray::new(fields, parts, nulls.clone()));
+    let uuid =
+        FixedSizeBinaryArray::try_from_sparse_iter_with_size([Some([0xabu8; 16]), None].into_iter(), 16);
+    let uuid: ArrayRef = Arc::new(uuid.unwrap());
+    let v =
+        Field::new("v", variant.data_type().clone(), true).with_metadata(extension("arrow.parquet.variant"));
+    let u = Field::new("u", uuid.data_type().clone(), true).with_metadata(extension("arrow.uuid"));
+    let inside = Fields::from(vec![v.clone(), u.clone()]);
+    let outer: ArrayRef = Arc::new(StructArray::new(
+        inside,
+        vec![Arc::clone(&variant), Arc::clone(&uuid)],
+        None,
+    ));
+    let s = Field::new("s", outer.data_type().clone(), true);
+    let schema = Arc::new(Schema::new(vec![v, u, s]));
+    RecordBatch::try_new(schema, vec![variant, uuid, outer]).unwrap()
+}
+
+#[test]
+fn variants_are_json_and_uuids_are_hyphenated() {
+    let uuid = "abababab-abab-abab-abab-abababababab";
+    let (csv, _) = written(Format::Csv, &[unusual()]);
+    let wanted = format!(
+        "v,u,s\n\"{{\"\"a\"\":\"\"x\\\"\"y\"\"}}\",{uuid},\"{{\"\"v\"\":{{\"\"a\"\":\"\"x\\\"\"y\"\"}},\"\"u\"\":\"\"{uuid}\"\"}}\"\n,,\
+         \"{{\"\"v\"\":null,\"\"u\"\":null}}\"\n"
+    );
+    assert_eq!(csv, wanted);
+    let (json, _) = written(Format::Ndjson, &[unusual()]);
+    let v = r#"{"a":"x\"y"}"#;
+    let wanted = format!(
+        "{{\"v\":{v},\"u\":\"{uuid}\",\"s\":{{\"v\":{v},\"u\":\"{uuid}\"}}}}\n\
+         {{\"v\":null,\"u\":null,\"s\":{{\"v\":null,\"u\":null}}}}\n"
+    );
+    assert_eq!(json, wanted);
+    let (table, _) = written(Format::Table, &[unusual()]);
+    let row = format!("| {v} | {uuid} | {{v: {v}, u: {uuid}}} |");
+    assert!(table.contains(&row), "{table}");
+    assert!(table.contains("{v: NULL, u: NULL}"), "{table}");
 }

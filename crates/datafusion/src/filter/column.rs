@@ -21,9 +21,11 @@ pub enum Scale {
     DividedBy(i64),
 }
 
-/// The column that the expression is, without casts.
+/// The column that the expression is, without casts. Of variants metadata proves nothing: what writers count of them
+/// is told nowhere.
 pub fn plain(expr: &Expr, schema: &Schema) -> Option<FieldRef> {
-    FieldRef::new(schema, field(expr, schema)?.id).ok()
+    let column = FieldRef::new(schema, field(expr, schema)?.id).ok()?;
+    (*column.primitive() != PrimitiveType::Variant).then_some(column)
 }
 
 /// The column that the expression is, perhaps under a cast that keeps order and loses nothing but what the scale

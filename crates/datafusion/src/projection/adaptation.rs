@@ -13,6 +13,8 @@ use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err, plan_er
 use drumlin_table::arrow::field_id;
 
 use super::field_ids::FileField;
+use crate::variant::shredding::{is_stored_variant, unshredded};
+use crate::variant::{holds_variant, is_variant};
 
 /// Values for fields that a file does not hold.
 pub trait MissingFields {
@@ -31,6 +33,8 @@ pub enum Adaptation {
     Struct(Fields, Vec<StructField>),
     /// The element.
     List(FieldRef, Box<Adaptation>),
+    /// The parts of a variant put together, as struct of these fields.
+    Variant(Fields),
     /// Key and value; the table's entries field.
     Map(FieldRef, Box<Adaptation>, Box<Adaptation>),
 }
@@ -47,7 +51,11 @@ pub enum StructField {
 impl Adaptation {
     /// The steps from `from`, a field of a file, to `to`, a field of the table.
     pub fn between(from: &FileField, to: &Field, missing: &dyn MissingFields) -> Result<Self> {
-        if from.field.data_type() == to.data_type() && from.has_own_ids() {
+        // Variants are checked even where their type is that of the table already.
+        if is_variant(to) {
+            return Self::variant(from, to);
+        }
+        if from.field.data_type() == to.data_type() && from.has_own_ids() && !holds_variant(to) {
             return Ok(Self::Same);
         }
         match (from.field.data_type(), to.data_type()) {
@@ -98,6 +106,19 @@ impl Adaptation {
         }
     }
 
+    fn variant(from: &FileField, to: &Field) -> Result<Self> {
+        match to.data_type() {
+            DataType::Struct(fields) if is_stored_variant(from.field.data_type()) => {
+                Ok(Self::Variant(fields.clone()))
+            }
+            _ => plan_err!(
+                "column `{}`: a data file stores {}, which is not a variant",
+                to.name(),
+                from.field.data_type()
+            ),
+        }
+    }
+
     /// Takes the steps. `array` has the type that the steps start from.
     pub fn apply(&self, array: &ArrayRef) -> Result<ArrayRef> {
         self.apply_inside(array, None)
@@ -131,6 +152,12 @@ impl Adaptation {
                 let built =
                     StructArray::try_new_with_length(fields.clone(), columns, nulls.clone(), stored.len())?;
                 Ok(Arc::new(built))
+            }
+            Self::Variant(fields) => {
+                let stored = array
+                    .as_struct_opt()
+                    .ok_or_else(|| unexpected(array, "a variant"))?;
+                Ok(Arc::new(unshredded(stored, fields, outer)?))
             }
             Self::List(element, steps) => adapt_list(array, element, steps),
             Self::Map(entries, key, value) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::common::stats::Precision;
-use datafusion::common::{Result, ScalarValue, Statistics, not_impl_err, plan_err};
+use datafusion::common::{Result, ScalarValue, Statistics, plan_err};
 use datafusion::config::TableParquetOptions;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
@@ -25,7 +25,7 @@ use datafusion_datasource::compute_all_files_statistics;
 use drumlin_format::manifest::FileFormat;
 use drumlin_format::partition::PartitionSpec;
 use drumlin_format::transform::Transform;
-use drumlin_format::types::{PrimitiveType, StructType, Type};
+use drumlin_format::types::StructType;
 use drumlin_table::Table;
 use drumlin_table::arrow::field_id;
 use drumlin_table::scan::{FileTask, PlanSummary, ScanPlan};
@@ -64,7 +64,6 @@ pub struct ScanBuilder<'a> {
 impl ScanBuilder<'_> {
     /// Builds the scan of the planned files.
     pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
-        self.refuse_variants()?;
         let is_position = |f: &FieldRef| field_id(f) == Some(POS_ID);
         let needs_position = self
             .projection
@@ -111,26 +110,6 @@ impl ScanBuilder<'_> {
             .with_statistics(totals)
             .with_limit(self.limit);
         Ok(DataSourceExec::from_data_source(config.build()))
-    }
-
-    /// Variants may be shredded over columns that have no ids; they cannot be put together yet.
-    fn refuse_variants(&self) -> Result<()> {
-        let schema = self.table.schema();
-        let columns = self
-            .projection
-            .iter()
-            .filter_map(|f| schema.field_by_id(field_id(f)?));
-        for column in columns {
-            if holds_variant(&column.field_type) {
-                return not_impl_err!(
-                    "table `{}`: column `{}` is of type {}; variants cannot be read yet, leave the column out",
-                    self.table.name(),
-                    column.name,
-                    column.field_type
-                );
-            }
-        }
-        Ok(())
     }
 
     fn parquet_source(&self, table_schema: TableSchema, summary: &PlanSummary) -> ParquetSource {
@@ -245,13 +224,6 @@ impl ScanBuilder<'_> {
             Some(statistics) => partitioned.with_statistics(Arc::new(statistics)),
             None => partitioned,
         })
-    }
-}
-
-fn holds_variant(of: &Type) -> bool {
-    match of {
-        Type::Primitive(p) => *p == PrimitiveType::Variant,
-        nested => nested.children().iter().any(|f| holds_variant(&f.field_type)),
     }
 }
 

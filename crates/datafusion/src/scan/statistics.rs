@@ -13,7 +13,7 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use drumlin_format::manifest::DataFile;
 use drumlin_format::schema::Schema as IcebergSchema;
-use drumlin_format::types::{NestedField, Type};
+use drumlin_format::types::{NestedField, PrimitiveType, Type};
 use drumlin_format::value::Value;
 use drumlin_format::value::bytes::from_bytes;
 use drumlin_table::arrow::field_id;
@@ -129,8 +129,12 @@ fn of_column(
     data_type: &DataType,
     rows: Option<usize>,
 ) -> ColumnStatistics {
-    let Type::Primitive(primitive) = &column.field_type else {
-        return ColumnStatistics::new_unknown();
+    let primitive = match &column.field_type {
+        // What writers count of a variant, and of what is shredded of it, is told nowhere.
+        Type::Primitive(PrimitiveType::Variant) | Type::Struct(_) | Type::List(_) | Type::Map(_) => {
+            return ColumnStatistics::new_unknown();
+        }
+        Type::Primitive(primitive) => primitive,
     };
     let nulls = metrics
         .nulls

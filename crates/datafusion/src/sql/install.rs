@@ -10,6 +10,7 @@ use super::guard::ReadOnlyGuard;
 use super::relation_planner::TimeTravelPlanner;
 use super::table_function::{self, IcebergScanFunction};
 use crate::catalog::IcebergTableFactory;
+use crate::variant::functions;
 
 /// Installs Drumlin's planners and rules in a session.
 ///
@@ -29,7 +30,8 @@ pub trait IcebergStateBuilderExt {
     /// to write to Iceberg tables. The dialect stays as it is: the full time-travel syntax is understood by
     /// [`sql`](super::sql) and [`iceberg_sql`](super::IcebergContextExt::iceberg_sql), in any dialect.
     ///
-    /// `CREATE EXTERNAL TABLE … STORED AS ICEBERG` and `FROM iceberg_scan('location')` work as well. Files are found by the default options of stores and
+    /// `CREATE EXTERNAL TABLE … STORED AS ICEBERG` and `FROM iceberg_scan('location')` work as well, and so do the functions on variants
+    /// (`variant_get`, `try_variant_get`, `to_json`, `parse_json`). Files are found by the default options of stores and
     /// the environment.
     fn with_iceberg(self) -> Self;
 
@@ -57,6 +59,9 @@ impl IcebergStateBuilderExt for SessionStateBuilder {
                 Arc::new(IcebergScanFunction),
             )),
         );
+        self.scalar_functions()
+            .get_or_insert_default()
+            .extend(functions::all());
         self.relation_planners()
             .get_or_insert_default()
             .insert(0, Arc::new(TimeTravelPlanner));

@@ -10,4 +10,5 @@ mod pruning;
 mod random;
 mod session;
 mod snapshots;
+mod variants;
 mod written;

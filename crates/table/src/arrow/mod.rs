@@ -11,23 +11,37 @@
 //! | string, binary | `Utf8View`, `BinaryView` as columns; `Utf8`, `Binary` inside nested types |
 //! | uuid | `FixedSizeBinary(16)`, extension `arrow.uuid` |
 //! | fixed | `FixedSizeBinary` |
-//! | geometry, geography | `BinaryView` (WKB), extension `geoarrow.wkb` |
-//! | variant | struct of `metadata` and `value`, extension `arrow.parquet.variant` |
+//! | geometry, geography | `BinaryView` (WKB), `Binary` inside nested types, extension `geoarrow.wkb` with its metadata |
+//! | variant | struct of `metadata` and `value`, both `Binary` and required, extension `arrow.parquet.variant` |
 //! | unknown | `Null` |
 //! | list, map, struct | `List`, `Map`, `Struct` |
+
+mod geo;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use drumlin_format::schema::Schema;
-use drumlin_format::types::{NestedField, PrimitiveType, StructType, Type};
+use drumlin_format::types::{EdgeAlgorithm, NestedField, PrimitiveType, StructType, Type};
 
 /// The key of field metadata under which Parquet readers and writers of Arrow keep the field id, as decimal text.
 pub const FIELD_ID_KEY: &str = "PARQUET:field_id";
 
 /// The key of field metadata that names an extension type.
 pub const EXTENSION_NAME_KEY: &str = "ARROW:extension:name";
+
+/// The key of field metadata that holds the parameters of an extension type, as its name wants them.
+pub const EXTENSION_METADATA_KEY: &str = "ARROW:extension:metadata";
+
+/// The extension type of variants.
+pub const VARIANT_EXTENSION: &str = "arrow.parquet.variant";
+
+/// The extension type of UUIDs.
+pub const UUID_EXTENSION: &str = "arrow.uuid";
+
+/// The extension type of geometries and geographies.
+pub const WKB_EXTENSION: &str = "geoarrow.wkb";
 
 /// The key of field metadata that holds a column's comment.
 pub const DOC_KEY: &str = "doc";
@@ -57,8 +71,11 @@ pub fn field_id(field: &Field) -> Option<i32> {
 
 fn field_to_arrow(field: &NestedField, column: bool) -> FieldRef {
     let mut metadata = HashMap::from([(FIELD_ID_KEY.to_string(), field.id.to_string())]);
-    if let Some(name) = extension_name(&field.field_type) {
+    if let Some((name, parameters)) = extension(&field.field_type) {
         metadata.insert(EXTENSION_NAME_KEY.to_string(), name.to_string());
+        if let Some(parameters) = parameters {
+            metadata.insert(EXTENSION_METADATA_KEY.to_string(), parameters);
+        }
     }
     if let Some(doc) = &field.doc {
         metadata.insert(DOC_KEY.to_string(), doc.clone());
@@ -67,12 +84,18 @@ fn field_to_arrow(field: &NestedField, column: bool) -> FieldRef {
     Arc::new(Field::new(&field.name, data_type, !field.required).with_metadata(metadata))
 }
 
-fn extension_name(of: &Type) -> Option<&'static str> {
+/// The extension type of a type, and its parameters.
+fn extension(of: &Type) -> Option<(&'static str, Option<String>)> {
+    let Type::Primitive(of) = of else {
+        return None;
+    };
     match of {
-        Type::Primitive(PrimitiveType::Uuid) => Some("arrow.uuid"),
-        Type::Primitive(PrimitiveType::Variant) => Some("arrow.parquet.variant"),
-        Type::Primitive(PrimitiveType::Geometry { .. } | PrimitiveType::Geography { .. }) => {
-            Some("geoarrow.wkb")
+        PrimitiveType::Uuid => Some((UUID_EXTENSION, None)),
+        PrimitiveType::Variant => Some((VARIANT_EXTENSION, None)),
+        PrimitiveType::Geometry { crs } => Some((WKB_EXTENSION, Some(geo::parameters(crs.as_deref(), None)))),
+        PrimitiveType::Geography { crs, algorithm } => {
+            let edges = algorithm.unwrap_or(EdgeAlgorithm::Spherical);
+            Some((WKB_EXTENSION, Some(geo::parameters(crs.as_deref(), Some(edges)))))
         }
         _ => None,
     }
@@ -123,7 +146,7 @@ fn primitive_to_arrow(of: &PrimitiveType, column: bool) -> DataType {
         P::Unknown => DataType::Null,
         P::Variant => DataType::Struct(Fields::from(vec![
             Field::new("metadata", DataType::Binary, false),
-            Field::new("value", DataType::Binary, true),
+            Field::new("value", DataType::Binary, false),
         ])),
     }
 }

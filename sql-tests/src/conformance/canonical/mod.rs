@@ -3,7 +3,7 @@
 //! A row is one JSON array without spaces. Integers and booleans are JSON values; floats are strings that parse back to
 //! the same bits; decimals are strings with their full scale; dates, times and timestamps are ISO strings; binary, fixed
 //! and uuid are strings; structs are objects, lists arrays, and maps arrays of `[key, value]` sorted by the key's text.
-//! `conformance/canon.py` says the same in Python.
+//! Variants are objects that tell the physical type of each value. `conformance/canon.py` says the same in Python.
 //!
 //! The declared column type leads; the Arrow type must be one that can hold it exactly. [`text`] writes single values.
 
@@ -13,6 +13,7 @@ mod moments;
 mod nested;
 #[cfg(test)]
 mod tests;
+mod variants;
 
 use datafusion::arrow::array::cast::AsArray;
 use datafusion::arrow::array::types::{Float32Type, Float64Type, Int64Type};
@@ -183,8 +184,11 @@ pub fn values(array: &ArrayRef, of: &ColumnType, path: &str) -> Result<Vec<Strin
             let bytes = bytes.as_binary_opt::<i64>().ok_or_else(mismatch)?;
             Ok(each(&array, |row| text::quoted(&text::hex(bytes.value(row)))))
         }
-        // A column of nulls was answered above; variants have no Arrow form here yet.
-        ColumnType::Unknown | ColumnType::Variant => Err(mismatch()),
+        // A column of nulls was answered above.
+        ColumnType::Unknown => Err(mismatch()),
+        ColumnType::Variant => variants::values(&array)
+            .ok_or_else(mismatch)?
+            .map_err(|error| out_of_range(error.to_string(), of, path)),
         ColumnType::Struct(fields) => {
             nested::structs(array.as_struct_opt().ok_or_else(mismatch)?, fields, path)
         }
