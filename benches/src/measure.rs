@@ -121,7 +121,11 @@ pub fn machine() -> String {
 
 /// Prints what figures depend on: machine, load, build, and the command that repeats them.
 pub fn print_conditions() {
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let quoted = |argument: String| match argument.contains(char::is_whitespace) {
+        true => format!("{argument:?}"),
+        false => argument,
+    };
+    let command = std::env::args().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
     let name = std::env::args().next().unwrap_or_default();
     let name = name.rsplit('/').next().unwrap_or_default().to_string();
     let (build, flag) = match cfg!(debug_assertions) {
