@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::{Result, internal_err};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -122,13 +123,21 @@ impl WithDeletes {
         let mut file = *file;
         let source = &opening.source;
         let range = file.range.as_ref().map(|r| r.start..r.end);
-        if let Some(deleted) = source.deletes.positions(&columns, &deletes, range).await? {
+        let scan = Arc::clone(&source.deletes);
+        let of = Arc::clone(&columns);
+        // What is loaded once for many files must not wait for the one that came first to be polled again: its
+        // consumer may be waiting for the others.
+        let load = SpawnedTask::spawn(async move {
+            let positions = scan.positions(&of, &deletes, range).await?;
+            Ok::<_, DataFusionError>((positions, scan.key_sets(&deletes).await?))
+        });
+        let (positions, sets) = load.join_unwind().await.map_err(DataFusionError::from)??;
+        if let Some(deleted) = positions {
             match selection(&deleted, &columns) {
                 Some(selection) => file = file.with_extension(selection),
                 None => return Ok(Box::new(NoRows)),
             }
         }
-        let sets = source.deletes.key_sets(&deletes).await?;
         let keys = match sets.is_empty() {
             true => None,
             false => {
