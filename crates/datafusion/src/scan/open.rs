@@ -9,11 +9,13 @@ use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::ObjectStore;
 use datafusion_datasource::morsel::{MorselPlan, MorselPlanner, Morselizer};
-use drumlin_table::deletes::FileDeletes;
+use drumlin_format::manifest::FileFormat;
+use drumlin_table::deletes::{DeletedPositions, FileDeletes};
 
 use super::deleted_rows::{KeyFilter, selection};
 use super::named::{Named, in_file};
 use super::source::IcebergSource;
+use super::whole_file::WholeFile;
 use crate::projection::adapter::{FileAdapterFactory, FileColumns};
 
 /// Opens the files of a partition of a scan.
@@ -50,7 +52,7 @@ impl Morselizer for FileMorselizer {
             );
         };
         match columns.deletes.clone() {
-            None => self.0.open(file, columns, None),
+            None => self.0.open(file, columns, None, None),
             Some(deletes) => Ok(Box::new(WithDeletes {
                 opening: Arc::clone(&self.0),
                 file: Box::new(file),
@@ -62,10 +64,13 @@ impl Morselizer for FileMorselizer {
 }
 
 impl FileOpening {
+    /// The planner of a file. Deleted positions are those of files in other formats than Parquet, whose reader knows
+    /// them as a selection already.
     fn open(
         &self,
         file: PartitionedFile,
         columns: Arc<FileColumns>,
+        deleted: Option<DeletedPositions>,
         keys: Option<KeyFilter>,
     ) -> Result<Box<dyn MorselPlanner>> {
         let source = &self.source;
@@ -75,6 +80,24 @@ impl FileOpening {
             None => (&source.projection, self.limit),
         };
         let adapter = FileAdapterFactory::new(Arc::clone(&source.columns), Arc::clone(&columns));
+        if columns.format != FileFormat::Parquet {
+            // Such files are not entered in their middle: of the pieces of one, that with its first byte is all of it.
+            if file.range.as_ref().is_some_and(|range| range.start != 0) {
+                return Ok(Box::new(NoRows));
+            }
+            let whole = WholeFile {
+                table: source.deletes.table().clone(),
+                columns: Arc::clone(&columns),
+                size: file.object_meta.size,
+                adapter,
+                scanned: Arc::clone(source.table_schema().table_schema()),
+                outputs: outputs.clone(),
+                filter: source.filter(),
+                batch_size: source.batch_size,
+                deleted,
+            };
+            return Ok(Named::planner(Box::new(whole), columns, keys.map(Arc::new)));
+        }
         let parquet = source.parquet_with(outputs)?;
         // Of the scan's configuration a file needs only these; its list of files would be copied for each file.
         let config = FileScanConfigBuilder::new(self.object_store_url.clone(), Arc::clone(&parquet))
@@ -122,7 +145,10 @@ impl WithDeletes {
         let mut file = *file;
         let source = &opening.source;
         let range = file.range.as_ref().map(|r| r.start..r.end);
-        if let Some(deleted) = source.deletes.positions(&columns, &deletes, range).await? {
+        let mut deleted = source.deletes.positions(&columns, &deletes, range).await?;
+        if columns.format == FileFormat::Parquet
+            && let Some(deleted) = deleted.take()
+        {
             match selection(&deleted, &columns) {
                 Some(selection) => file = file.with_extension(selection),
                 None => return Ok(Box::new(NoRows)),
@@ -141,11 +167,11 @@ impl WithDeletes {
                 )
             }
         };
-        opening.open(file, columns, keys)
+        opening.open(file, columns, deleted, keys)
     }
 }
 
-/// A file of which all rows are deleted.
+/// A file of which no row is left, or a piece of one that another piece reads.
 #[derive(Debug)]
 struct NoRows;
 
