@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema};
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::prelude::SessionConfig;
 use drumlin_datafusion::IcebergContextExt;
 use drumlin_format::avro::{Codec, ContainerWriter, Encoder};
@@ -188,7 +189,8 @@ async fn a_plan_can_run_twice() {
     let frame = ctx.iceberg_sql("SELECT v FROM t WHERE v > 2990").await.unwrap();
     let plan = frame.create_physical_plan().await.unwrap();
     for _ in 0..2 {
-        let batches = datafusion::physical_plan::collect(Arc::clone(&plan), ctx.task_ctx())
+        let plan = reset_plan_states(Arc::clone(&plan)).unwrap();
+        let batches = datafusion::physical_plan::collect(plan, ctx.task_ctx())
             .await
             .unwrap();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 6009);
