@@ -11,6 +11,7 @@ use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CaseExpr, CastExpr, Column, IsNullExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_adapter::{PhysicalExprAdapter, PhysicalExprAdapterFactory};
+use drumlin_format::manifest::FileFormat;
 use drumlin_format::name_mapping::{NAME_MAPPING_PROPERTY, NameMapping};
 use drumlin_table::Table;
 use drumlin_table::arrow::field_id;
@@ -24,10 +25,12 @@ use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, ROW_ID_ID, ROW_PO
 use crate::scalar::to_scalar;
 
 /// What a scan knows of one data file before it opens it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct FileColumns {
-    /// The file, for errors.
+    /// The location of the file.
     pub path: String,
+    /// Its format.
+    pub format: FileFormat,
     /// Columns with one value for the whole file, by field id: identity partition values and metadata columns.
     /// They win over what the file stores.
     pub constants: HashMap<i32, ScalarValue>,
@@ -104,7 +107,7 @@ impl PhysicalExprAdapterFactory for FileAdapterFactory {
         file_schema: SchemaRef,
     ) -> Result<Arc<dyn PhysicalExprAdapter>> {
         let fields = file_schema.fields();
-        let file_fields = if any_ids(fields.iter()) {
+        let file_fields = if any_ids(fields.iter().filter(|f| !is_virtual(f))) {
             fields.iter().map(FileField::with_own_ids).collect()
         } else {
             let mapping = self.table.name_mapping.as_ref();

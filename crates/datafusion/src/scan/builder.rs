@@ -189,9 +189,12 @@ impl ScanBuilder<'_> {
         with_columns: bool,
     ) -> Result<PartitionedFile> {
         let file = task.data_file();
-        if file.file_format != FileFormat::Parquet {
+        if !matches!(
+            file.file_format,
+            FileFormat::Parquet | FileFormat::Avro | FileFormat::Orc
+        ) {
             return plan_err!(
-                "table `{}`: the data file `{}` is of the format {}; only Parquet data files can be read",
+                "table `{}`: the data file `{}` is of the format {}; data files can be read in Parquet, Avro and ORC",
                 self.table.name(),
                 file.file_path,
                 file.file_format.name()
@@ -207,6 +210,7 @@ impl ScanBuilder<'_> {
         };
         let columns = Arc::new(FileColumns {
             path: file.file_path.to_string(),
+            format: file.file_format.clone(),
             constants: spec.constants(task)?,
             first_row_id: file.first_row_id,
             sequence_number: task.sequence_number(),

@@ -87,6 +87,11 @@ impl ScanDeletes {
         }
     }
 
+    /// The table that is scanned.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
     /// The columns that hold the keys, for the schema of the scan. Their names are not those of the table, where
     /// another column may have the name by now.
     pub fn key_fields(&self) -> Vec<FieldRef> {

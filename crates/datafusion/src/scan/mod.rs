@@ -4,6 +4,7 @@
 //! - [`source`]: the Parquet source with a projection of its own for each file
 //! - [`open`]: opening a file of it
 //! - [`deleted_rows`]: leaving deleted rows out
+//! - [`whole_file`]: Avro and ORC files
 //! - [`named`]: what comes out of the reader of a file
 //! - [`reader`]: reading data files whose footer may lie
 //! - [`statistics`]: what manifest entries tell the optimizer
@@ -15,3 +16,4 @@ pub mod open;
 pub mod reader;
 pub mod source;
 pub mod statistics;
+pub mod whole_file;

@@ -45,7 +45,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> DataFusionError {
     let message = panic.downcast_ref::<&str>().copied();
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     DataFusionError::Execution(format!(
-        "the file is damaged, the Parquet reader failed with: {}",
+        "the file is damaged, its reader failed with: {}",
         message.unwrap_or("no message")
     ))
 }

@@ -4,17 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion::common::runtime::SpawnedTask;
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileScanConfigBuilder, FileSource};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::ObjectStore;
 use datafusion_datasource::morsel::{MorselPlan, MorselPlanner, Morselizer};
-use drumlin_table::deletes::FileDeletes;
+use drumlin_format::manifest::FileFormat;
+use drumlin_table::deletes::{DeletedPositions, FileDeletes};
 
 use super::deleted_rows::{KeyFilter, selection};
 use super::named::{Named, in_file};
 use super::source::IcebergSource;
+use super::whole_file::WholeFile;
 use crate::projection::adapter::{FileAdapterFactory, FileColumns};
 
 /// Opens the files of a partition of a scan.
@@ -51,7 +53,7 @@ impl Morselizer for FileMorselizer {
             );
         };
         match columns.deletes.clone() {
-            None => self.0.open(file, columns, None),
+            None => self.0.open(file, columns, None, None),
             Some(deletes) => Ok(Box::new(WithDeletes {
                 opening: Arc::clone(&self.0),
                 file: Box::new(file),
@@ -63,10 +65,13 @@ impl Morselizer for FileMorselizer {
 }
 
 impl FileOpening {
+    /// The planner of a file. Deleted positions are those of files in other formats than Parquet, whose reader knows
+    /// them as a selection already.
     fn open(
         &self,
         file: PartitionedFile,
         columns: Arc<FileColumns>,
+        deleted: Option<DeletedPositions>,
         keys: Option<KeyFilter>,
     ) -> Result<Box<dyn MorselPlanner>> {
         let source = &self.source;
@@ -76,6 +81,24 @@ impl FileOpening {
             None => (&source.projection, self.limit),
         };
         let adapter = FileAdapterFactory::new(Arc::clone(&source.columns), Arc::clone(&columns));
+        if columns.format != FileFormat::Parquet {
+            // Such files are not entered in their middle: of the pieces of one, that with its first byte is all of it.
+            if file.range.as_ref().is_some_and(|range| range.start != 0) {
+                return Ok(Box::new(NoRows));
+            }
+            let whole = WholeFile {
+                table: source.deletes.table().clone(),
+                columns: Arc::clone(&columns),
+                size: file.object_meta.size,
+                adapter,
+                scanned: Arc::clone(source.table_schema().table_schema()),
+                outputs: outputs.clone(),
+                filter: source.filter(),
+                batch_size: source.batch_size,
+                deleted,
+            };
+            return Ok(Named::planner(Box::new(whole), columns, keys.map(Arc::new)));
+        }
         let parquet = source.parquet_with(outputs)?;
         // Of the scan's configuration a file needs only these; its list of files would be copied for each file.
         let config = FileScanConfigBuilder::new(self.object_store_url.clone(), Arc::clone(&parquet))
@@ -131,8 +154,11 @@ impl WithDeletes {
             let positions = scan.positions(&of, &deletes, range).await?;
             Ok::<_, DataFusionError>((positions, scan.key_sets(&deletes).await?))
         });
-        let (positions, sets) = load.join_unwind().await.map_err(DataFusionError::from)??;
-        if let Some(deleted) = positions {
+        let loaded = load.join_unwind().await;
+        let (mut deleted, sets) = loaded.map_err(|e| exec_datafusion_err!("loading deletes: {e}"))??;
+        if columns.format == FileFormat::Parquet
+            && let Some(deleted) = deleted.take()
+        {
             match selection(&deleted, &columns) {
                 Some(selection) => file = file.with_extension(selection),
                 None => return Ok(Box::new(NoRows)),
@@ -150,11 +176,11 @@ impl WithDeletes {
                 )
             }
         };
-        opening.open(file, columns, keys)
+        opening.open(file, columns, deleted, keys)
     }
 }
 
-/// A file of which all rows are deleted.
+/// A file of which no row is left, or a piece of one that another piece reads.
 #[derive(Debug)]
 struct NoRows;
 

@@ -33,7 +33,11 @@ use crate::projection::adapter::TableColumns;
 /// Columns that are made from positions or by the file, after row filters.
 const MADE_IDS: [i32; 3] = [POS_ID, ROW_ID_ID, LAST_UPDATED_SEQUENCE_NUMBER_ID];
 
-/// The Parquet files of an Iceberg table.
+/// The rows of a batch where nobody says it.
+const DEFAULT_BATCH_SIZE: usize = 8192;
+
+/// The data files of an Iceberg table. Avro and ORC files are read by [`whole_file`](super::whole_file), with the
+/// projection and the filter that the Parquet source holds.
 ///
 /// The Parquet source inside gives more than this source: behind the outputs come all columns of the scan as they are,
 /// so that a file with equality deletes can be asked for its key columns, whatever the projection became.
@@ -46,6 +50,8 @@ pub struct IcebergSource {
     pub(super) columns: Arc<TableColumns>,
     /// What `EXPLAIN` says: table, snapshot, pruning.
     pub(super) description: Arc<str>,
+    /// Rows of a batch, for files that Parquet's source does not read.
+    pub(super) batch_size: usize,
     /// Floating-point columns that may hold NaN.
     nan_columns: Arc<HashSet<String>>,
 }
@@ -67,6 +73,7 @@ impl IcebergSource {
             columns,
             deletes: Arc::new(deletes),
             description: description.into(),
+            batch_size: DEFAULT_BATCH_SIZE,
             nan_columns: Arc::default(),
         };
         let all = source.columns_from(0);
@@ -206,7 +213,9 @@ impl FileSource for IcebergSource {
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {
         let parquet = self.parquet.with_batch_size(batch_size);
         // A Parquet source stays one; were it not so, the batch size would be the only thing lost.
-        self.over(&parquet).unwrap_or_else(|_| Arc::new(self.clone()))
+        let mut source = self.with_parquet(&parquet).unwrap_or_else(|_| self.clone());
+        source.batch_size = batch_size;
+        Arc::new(source)
     }
 
     fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {

@@ -5,6 +5,8 @@ mod bad_input;
 mod catalog;
 mod conformance;
 mod deletes;
+mod formats;
+mod old_parquet;
 mod projection;
 mod pruning;
 mod random;

@@ -15,7 +15,7 @@ use crate::session::{extended, integers, register, rows};
 use crate::written::{FIRST_ROW_ID, METADATA, Written};
 
 /// The ways to read that must not change any answer.
-fn configs() -> Vec<SessionConfig> {
+pub fn configs() -> Vec<SessionConfig> {
     let mut all = Vec::new();
     for partitions in [1, 8] {
         for pushdown in [false, true] {
@@ -34,7 +34,7 @@ fn configs() -> Vec<SessionConfig> {
 }
 
 /// What of a configuration is tried.
-fn shown(config: &SessionConfig) -> String {
+pub fn shown(config: &SessionConfig) -> String {
     let options = config.options();
     format!(
         "{} partitions, pushdown {}, batches of {:?}",

@@ -79,6 +79,20 @@ impl Written {
         self.files.push((file, bytes));
     }
 
+    /// Adds a file of so many rows, whose bytes these are.
+    pub fn add_bytes(&mut self, format: FileFormat, rows: usize, bytes: Vec<u8>) {
+        let path = format!(
+            "{BUCKET}/t/data/{}.{}",
+            self.files.len(),
+            format.name().to_lowercase()
+        );
+        let file = DataFile {
+            file_format: format,
+            ..data_file(&path, rows, bytes.len())
+        };
+        self.files.push((file, bytes));
+    }
+
     /// Writes all files of the table and returns the storage that has them.
     pub async fn write(&self) -> Storage {
         let store = InMemory::new();

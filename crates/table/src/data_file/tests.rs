@@ -57,7 +57,7 @@ fn format_of(path: &Path) -> FileFormat {
 }
 
 /// The bytes as a file in memory.
-async fn in_memory(bytes: Vec<u8>) -> Storage {
+pub(super) async fn in_memory(bytes: Vec<u8>) -> Storage {
     let store = Arc::new(InMemory::new());
     let path = object_store::path::Path::from("f");
     store.put(&path, bytes.into()).await.unwrap();
@@ -66,12 +66,12 @@ async fn in_memory(bytes: Vec<u8>) -> Storage {
     storage
 }
 
-async fn opened(bytes: Vec<u8>, format: FileFormat) -> Result<OpenFile> {
+pub(super) async fn opened(bytes: Vec<u8>, format: FileFormat) -> Result<OpenFile> {
     let size = u64::try_from(bytes.len()).unwrap();
     open(&in_memory(bytes).await, "s3://b/f", size, format).await
 }
 
-async fn rows(bytes: Vec<u8>, format: FileFormat, batch_size: usize) -> Result<Vec<RecordBatch>> {
+pub(super) async fn rows(bytes: Vec<u8>, format: FileFormat, batch_size: usize) -> Result<Vec<RecordBatch>> {
     let file = opened(bytes, format).await?;
     let all: Vec<usize> = (0..file.schema().fields().len()).collect();
     file.read(&all, batch_size).try_collect().await
@@ -85,7 +85,7 @@ async fn all_rows(path: &Path) -> RecordBatch {
 }
 
 /// The fields with their ids, at any depth, as `name:id`.
-fn ids(field: &Field, found: &mut Vec<String>) {
+pub(super) fn ids(field: &Field, found: &mut Vec<String>) {
     found.push(format!(
         "{}:{}",
         field.name(),

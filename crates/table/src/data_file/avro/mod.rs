@@ -11,6 +11,9 @@
 pub mod types;
 pub mod values;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;

@@ -153,7 +153,7 @@ fn compression((kind, chunk): (u64, u64)) -> std::result::Result<Option<Compress
     }
 }
 
-fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+pub(super) fn put_varint(to: &mut Vec<u8>, mut value: u64) {
     loop {
         let low = u8::try_from(value & 0x7f).unwrap_or(0);
         value >>= 7;
@@ -225,9 +225,10 @@ fn check_tree(types: &[OrcType]) -> std::result::Result<(), String> {
 }
 
 /// The fields of a message in their order.
-struct Message<'a>(&'a [u8]);
+pub(super) struct Message<'a>(pub(super) &'a [u8]);
 
-enum Value<'a> {
+/// The value of a field.
+pub(super) enum Value<'a> {
     Number(u64),
     Bytes(&'a [u8]),
     /// A number of fixed size: none of them is needed.

@@ -10,6 +10,9 @@
 pub mod footer;
 pub mod types;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
