@@ -55,7 +55,8 @@ impl Adaptation {
         if is_variant(to) {
             return Self::variant(from, to);
         }
-        if from.field.data_type() == to.data_type() && from.has_own_ids() && !holds_variant(to) {
+        let whole = !holds_variant(to) && !hides_nulls(to);
+        if from.field.data_type() == to.data_type() && from.has_own_ids() && whole {
             return Ok(Self::Same);
         }
         match (from.field.data_type(), to.data_type()) {
@@ -142,10 +143,21 @@ impl Adaptation {
                 // Where a struct is null, so are its fields: also those that have a default.
                 let nulls = NullBuffer::union(outer, stored.nulls());
                 let column = |child: &StructField| match child {
-                    StructField::Stored(index, steps) => match stored.columns().get(*index) {
-                        Some(column) => steps.apply_inside(column, nulls.as_ref()),
-                        None => exec_err!("a struct of a data file has no field {index}"),
-                    },
+                    StructField::Stored(index, steps) => {
+                        let (Some(field), Some(column)) =
+                            (stored.fields().get(*index), stored.columns().get(*index))
+                        else {
+                            return exec_err!("a struct of a data file has no field {index}");
+                        };
+                        let column = steps.apply_inside(column, nulls.as_ref())?;
+                        match &nulls {
+                            // The reader makes no nulls of what the file requires, but some value.
+                            Some(nulls) if !field.is_nullable() && nulls.null_count() > 0 => {
+                                without(&column, nulls)
+                            }
+                            _ => Ok(column),
+                        }
+                    }
                     StructField::Missing(value) => masked(value, stored.len(), nulls.as_ref()),
                 };
                 let columns = children.iter().map(column).collect::<Result<Vec<_>>>()?;
@@ -177,6 +189,18 @@ impl Adaptation {
                 Ok(Arc::new(adapted))
             }
         }
+    }
+}
+
+/// Whether a struct somewhere in values of the field may be null while a field of it is required: reading that field
+/// does not ask whether the struct is null, so the field has to be null too.
+fn hides_nulls(field: &Field) -> bool {
+    match field.data_type() {
+        DataType::Struct(fields) => fields
+            .iter()
+            .any(|f| field.is_nullable() && !f.is_nullable() || hides_nulls(f)),
+        DataType::List(inner) | DataType::Map(inner, _) => hides_nulls(inner),
+        _ => false,
     }
 }
 

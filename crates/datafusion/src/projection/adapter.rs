@@ -300,6 +300,7 @@ impl FileAdapter {
         };
         let mut arguments: Vec<Arc<dyn PhysicalExpr>> =
             vec![Arc::new(Column::new(stored.field.name(), index))];
+        let mut may_be_null = false;
         for key in keys {
             let key = key
                 .downcast_ref::<Literal>()
@@ -313,6 +314,11 @@ impl FileAdapter {
             let Some((_, child)) = field_id(next).and_then(|id| stored.child_with_id(id)) else {
                 return Ok(None);
             };
+            // By itself a field that the file requires would have some value where the struct is null.
+            may_be_null |= stored.field.is_nullable();
+            if may_be_null && !child.field.is_nullable() {
+                return Ok(None);
+            }
             arguments.push(Arc::new(Literal::new(ScalarValue::from(
                 child.field.name().as_str(),
             ))));

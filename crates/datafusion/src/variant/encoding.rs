@@ -9,9 +9,9 @@
 use datafusion::common::{Result, exec_err};
 use parquet_variant::{EMPTY_VARIANT_METADATA, Variant};
 
-/// Objects and arrays inside each other beyond this depth are refused: walking them takes stack. JSON readers have the
-/// same bound.
-pub const MAX_DEPTH: usize = 1000;
+/// Objects and arrays inside each other beyond this depth are refused: walking them takes stack. The reader of JSON has
+/// the same bound.
+pub const MAX_DEPTH: usize = 128;
 
 /// The metadata without names.
 pub const EMPTY_METADATA: &[u8] = &[1, 0, 0];

@@ -145,7 +145,9 @@ async fn variants_inside_of_structs_lists_and_maps() {
         {"id": 7, "name": "m", "required": false, "type": {"type": "map", "key-id": 8, "key": "string",
             "value-id": 9, "value-required": false, "value": "variant"}},
         {"id": 10, "name": "w", "required": false, "type": {"type": "struct", "fields": [
-            {"id": 11, "name": "v", "required": true, "type": "variant"}]}}]});
+            {"id": 11, "name": "v", "required": true, "type": "variant"},
+            {"id": 12, "name": "n", "required": true, "type": "int"},
+            {"id": 13, "name": "o", "required": false, "type": "int"}]}}]});
     let mut table = Written::new(3, vec![schema]);
     for make in [variants, shredded] {
         let one = make(&[Some(r#"{"a":1}"#), None, Some("2")]);
@@ -167,16 +169,19 @@ async fn variants_inside_of_structs_lists_and_maps() {
         );
         let entry = Arc::new(Field::new("key_value", entries.data_type().clone(), false));
         let maps = MapArray::new(entry, lengths, entries, None, false);
-        // A required variant inside of a struct that is null.
+        // A required variant and a required number inside of a struct that is null.
         let required = make(&[Some("7"), Some("8"), Some("9")]);
         let inner = Arc::new(
             (*field("v", 11, required.data_type()))
                 .clone()
                 .with_nullable(false),
         );
+        let number = Arc::new((*field("n", 12, &DataType::Int32)).clone().with_nullable(false));
+        // Required when the file was written.
+        let once = Arc::new((*field("o", 13, &DataType::Int32)).clone().with_nullable(false));
         let outer = StructArray::new(
-            Fields::from(vec![inner]),
-            vec![required],
+            Fields::from(vec![inner, number, once]),
+            vec![required, ints([70, 80, 90]), ints([1, 2, 3])],
             Some(NullBuffer::from(vec![true, false, true])),
         );
         let columns: Vec<(FieldRef, ArrayRef)> = vec![
@@ -216,6 +221,12 @@ async fn variants_inside_of_structs_lists_and_maps() {
             assert_eq!(rows(&ctx, maps).await, [[r#"{"b":"y"}"#, "[1]"]]);
             let required = "SELECT to_json(w['v']) FROM t ORDER BY id";
             assert_eq!(rows(&ctx, required).await, [["7"], ["-"], ["9"]]);
+            let required = "SELECT w['n'] FROM t ORDER BY id";
+            assert_eq!(rows(&ctx, required).await, [["70"], ["-"], ["90"]]);
+            let optional = "SELECT w['o'] FROM t ORDER BY id";
+            assert_eq!(rows(&ctx, optional).await, [["1"], ["-"], ["3"]]);
+            let found = "SELECT id FROM t WHERE w['n'] = 90 OR w['n'] IS NULL ORDER BY id";
+            assert_eq!(integers(&ctx, found).await, [[2], [3]]);
         }
     }
 }
