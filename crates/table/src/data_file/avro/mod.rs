@@ -28,6 +28,9 @@ use super::bytes::FileBytes;
 use crate::error::{Error, Result};
 use values::Column;
 
+/// The first bytes of a file.
+const MAGIC: &[u8] = b"Obj\x01";
+
 /// The first request for a header, in bytes.
 const FIRST_HEADER: u64 = 64 << 10;
 
@@ -57,6 +60,9 @@ pub async fn open(bytes: FileBytes) -> Result<(SchemaRef, Opened)> {
     loop {
         let start = bytes.read(0..length).await?;
         let whole = length == bytes.size();
+        if !start.starts_with(MAGIC) {
+            return Err(bytes.unreadable("it is no Avro file: it does not start with the bytes `Obj` 01"));
+        }
         match Container::open(&start) {
             Ok(header) => {
                 let fields = record_fields(header.schema()).map_err(|e| e.in_file(bytes.location()))?;
@@ -73,8 +79,8 @@ pub async fn open(bytes: FileBytes) -> Result<(SchemaRef, Opened)> {
                 };
                 return Ok((arrow, opened));
             }
-            // It may only be that the header is longer; what is not Avro at all shows at once.
-            Err(_) if !whole && start.starts_with(b"Obj\x01") => {
+            // It may only be that the header is longer.
+            Err(_) if !whole => {
                 length = length.saturating_mul(8).min(bytes.size());
             }
             Err(error) => return Err(Error::from(error.in_file(bytes.location()))),

@@ -31,6 +31,9 @@ use super::bytes::FileBytes;
 use crate::error::{Error, Result};
 use types::ColumnType;
 
+/// The ORC reader asks for each stream of a stripe alone, one after the other: so much is fetched at once, in bytes.
+const READ_AHEAD: u64 = 1 << 20;
+
 /// An ORC file whose footer was read.
 pub struct Opened {
     bytes: FileBytes,
@@ -45,7 +48,8 @@ pub async fn open(bytes: FileBytes) -> Result<(SchemaRef, Opened)> {
     let types = footer::types(&bytes, &tail)?;
     let reader = Reader {
         bytes: bytes.clone(),
-        tail: tail.bytes,
+        fetched_from: bytes.size().saturating_sub(length_of(&tail.bytes)),
+        fetched: tail.bytes,
     };
     let builder = ArrowReaderBuilder::try_new_async(reader)
         .await
@@ -157,8 +161,23 @@ fn error(bytes: &FileBytes, error: &(dyn std::error::Error + 'static)) -> Error 
 /// Gives the ORC reader its ranges.
 struct Reader {
     bytes: FileBytes,
-    /// The end of the file, which was read already.
-    tail: Bytes,
+    /// Where `fetched` starts in the file.
+    fetched_from: u64,
+    /// What was fetched last: at first the end of the file.
+    fetched: Bytes,
+}
+
+fn length_of(bytes: &Bytes) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+impl Reader {
+    /// A range, if it was fetched.
+    fn found(&self, offset: u64, length: u64) -> Option<Bytes> {
+        let start = usize::try_from(offset.checked_sub(self.fetched_from)?).ok()?;
+        let end = start.checked_add(usize::try_from(length).ok()?)?;
+        (end <= self.fetched.len()).then(|| self.fetched.slice(start..end))
+    }
 }
 
 /// An error that goes through the ORC reader.
@@ -174,20 +193,18 @@ impl AsyncChunkReader for Reader {
 
     fn get_bytes(&mut self, offset: u64, length: u64) -> BoxFuture<'_, std::io::Result<Bytes>> {
         async move {
-            let end = offset.saturating_add(length);
-            let tail_start = self
-                .bytes
-                .size()
-                .saturating_sub(u64::try_from(self.tail.len()).unwrap_or(u64::MAX));
-            if let Some(from) = offset.checked_sub(tail_start)
-                && end <= self.bytes.size()
-                && let (Ok(from), Ok(length)) = (usize::try_from(from), usize::try_from(length))
-                && from.saturating_add(length) <= self.tail.len()
-            {
-                return Ok(self.tail.slice(from..from + length));
+            if let Some(found) = self.found(offset, length) {
+                return Ok(found);
             }
-            let read = self.bytes.read(offset..end).await;
-            read.map_err(|e| std::io::Error::other(Passed(e)))
+            let end = offset.saturating_add(length);
+            let ahead = offset.saturating_add(READ_AHEAD).min(self.bytes.size());
+            let read = self.bytes.read(offset..end.max(ahead)).await;
+            self.fetched = read.map_err(|e| std::io::Error::other(Passed(e)))?;
+            self.fetched_from = offset;
+            let found = self.found(offset, length);
+            found.ok_or_else(|| {
+                std::io::Error::other(Passed(self.bytes.unreadable("a stream was not fetched")))
+            })
         }
         .boxed()
     }
