@@ -26,6 +26,8 @@ pub struct FileMorselizer(pub Arc<FileOpening>);
 pub struct FileOpening {
     /// The source of the scan.
     pub source: IcebergSource,
+    /// Its Parquet source with its outputs alone, for files without equality deletes.
+    pub parquet: Arc<dyn FileSource>,
     /// The store that DataFusion knows, which is not used.
     pub object_store: Arc<dyn ObjectStore>,
     /// Rows that are enough.
@@ -99,7 +101,10 @@ impl FileOpening {
             };
             return Ok(Named::planner(Box::new(whole), columns, keys.map(Arc::new)));
         }
-        let parquet = source.parquet_with(outputs)?;
+        let parquet = match &keys {
+            Some(_) => source.parquet_with(outputs)?,
+            None => Arc::clone(&self.parquet),
+        };
         // Of the scan's configuration a file needs only these; its list of files would be copied for each file.
         let config = FileScanConfigBuilder::new(self.object_store_url.clone(), Arc::clone(&parquet))
             .with_limit(limit)

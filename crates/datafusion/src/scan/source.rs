@@ -197,6 +197,7 @@ impl FileSource for IcebergSource {
     ) -> Result<Box<dyn Morselizer>> {
         let opener = FileOpening {
             source: self.clone(),
+            parquet: self.parquet_with(&self.projection)?,
             object_store,
             limit: base_config.limit,
             preserve_order: base_config.preserve_order,
