@@ -51,6 +51,8 @@ pub struct TableColumns {
     pub initial_defaults: HashMap<i32, ScalarValue>,
     /// Ids for files that hold none.
     pub name_mapping: Option<NameMapping>,
+    /// Whether a file without one of the columns is an error, as for the keys of delete files.
+    pub must_be_stored: bool,
 }
 
 impl TableColumns {
@@ -82,6 +84,7 @@ impl TableColumns {
         Ok(Self {
             initial_defaults,
             name_mapping,
+            must_be_stored: false,
         })
     }
 }
@@ -204,6 +207,11 @@ impl FileAdapter {
             Some(LAST_UPDATED_SEQUENCE_NUMBER_ID) => self.last_updated_sequence_number(stored, &field),
             _ => match stored {
                 Some((index, stored)) => self.stored(index, stored, &field),
+                None if self.table.must_be_stored => plan_err!(
+                    "`{}` does not hold the column with the field id {}, by which it deletes",
+                    self.file.path,
+                    id.unwrap_or_default()
+                ),
                 None => Ok(Arc::new(Literal::new(missing_value(&field, self)?))),
             },
         }

@@ -22,15 +22,17 @@ use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricValue, Time};
 use datafusion_datasource::compute_all_files_statistics;
-use drumlin_format::manifest::FileFormat;
+use drumlin_format::manifest::{DataFile, FileFormat};
 use drumlin_format::partition::PartitionSpec;
 use drumlin_format::transform::Transform;
 use drumlin_format::types::StructType;
 use drumlin_table::Table;
 use drumlin_table::arrow::field_id;
+use drumlin_table::deletes::scope_of;
 use drumlin_table::scan::{FileTask, PlanSummary, ScanPlan};
 use drumlin_table::storage::{RoutingStore, routed_path};
 
+use super::delete_join::{SCOPE_ID, SEQUENCE_NUMBER_ID};
 use super::deleted_rows::ScanDeletes;
 use super::reader::CheckedReaderFactory;
 use super::source::IcebergSource;
@@ -64,19 +66,26 @@ pub struct ScanBuilder<'a> {
 impl ScanBuilder<'_> {
     /// Builds the scan of the planned files.
     pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
+        match self.key_joins(&plan)? {
+            None => self.scan(&plan, &self.projection, self.limit),
+            Some(joins) => joins.build(self, &plan),
+        }
+    }
+
+    /// The scan of the planned files with these columns.
+    pub(super) fn scan(
+        &self,
+        plan: &ScanPlan,
+        columns: &[FieldRef],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         let is_position = |f: &FieldRef| field_id(f) == Some(POS_ID);
-        let needs_position = self
-            .projection
+        let needs_position = columns
             .iter()
             .any(|f| is_position(f) || field_id(f) == Some(ROW_ID_ID));
-        let stored: Vec<FieldRef> = self
-            .projection
-            .iter()
-            .filter(|f| !is_position(f))
-            .cloned()
-            .collect();
-        let mut deletes = ScanDeletes::new(&plan, self.table, self.session.runtime_env());
-        let mut stored = stored;
+        let stored = columns.iter().filter(|f| !is_position(f));
+        let mut stored: Vec<FieldRef> = stored.cloned().collect();
+        let mut deletes = ScanDeletes::new(plan, self.table, self.session.runtime_env());
         stored.extend(deletes.key_fields());
         let file_schema = Arc::new(marked(stored));
         let mut table_schema = TableSchema::builder(Arc::clone(&file_schema));
@@ -85,8 +94,9 @@ impl ScanBuilder<'_> {
         }
         let table_schema = table_schema.build();
         let scanned = Arc::clone(table_schema.table_schema());
-        let (groups, totals) = self.file_groups(&plan, &scanned)?;
-        let parquet = self.parquet_source(table_schema, &plan.summary);
+        let (groups, totals) = self.file_groups(plan, &scanned, limit)?;
+        let parquet = self.parquet_source(table_schema);
+        report(&plan.summary, parquet.metrics());
         deletes.report(parquet.metrics());
         let description = self.description(&plan.summary);
         let source = IcebergSource::try_new(parquet, Arc::clone(self.columns), deletes, description)?
@@ -96,9 +106,20 @@ impl ScanBuilder<'_> {
             let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new_with_schema(name, &scanned)?);
             Ok(ProjectionExpr::new(column, f.name().clone()))
         };
-        let output = self.projection.iter().map(output).collect::<Result<Vec<_>>>()?;
+        let output = columns.iter().map(output).collect::<Result<Vec<_>>>()?;
         let projected = source.try_pushdown_projection(&ProjectionExprs::new(output))?;
         let source = projected.unwrap_or_else(|| Arc::new(source));
+        self.plan_of(source, groups, totals, limit)
+    }
+
+    /// A plan of files.
+    pub(super) fn plan_of(
+        &self,
+        source: Arc<dyn FileSource>,
+        groups: Vec<FileGroup>,
+        totals: Statistics,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         // Files are read through the source's own reader factory; the session only has to know a store by this name.
         let url = ObjectStoreUrl::parse("iceberg://tables")?;
         let runtime = self.session.runtime_env();
@@ -108,11 +129,11 @@ impl ScanBuilder<'_> {
         let config = FileScanConfigBuilder::new(url, source)
             .with_file_groups(groups)
             .with_statistics(totals)
-            .with_limit(self.limit);
+            .with_limit(limit);
         Ok(DataSourceExec::from_data_source(config.build()))
     }
 
-    fn parquet_source(&self, table_schema: TableSchema, summary: &PlanSummary) -> ParquetSource {
+    pub(super) fn parquet_source(&self, table_schema: TableSchema) -> ParquetSource {
         let mut options = TableParquetOptions {
             global: self.session.config_options().execution.parquet.clone(),
             ..TableParquetOptions::default()
@@ -129,7 +150,6 @@ impl ScanBuilder<'_> {
         if let Some(hint) = options.global.metadata_size_hint {
             source = source.with_metadata_size_hint(hint);
         }
-        report(summary, source.metrics());
         source
     }
 
@@ -141,8 +161,13 @@ impl ScanBuilder<'_> {
         format!("table={}, snapshot={snapshot}, {summary}", self.table.name())
     }
 
-    fn file_groups(&self, plan: &ScanPlan, scanned: &SchemaRef) -> Result<(Vec<FileGroup>, Statistics)> {
-        let tasks = self.enough(&plan.tasks);
+    fn file_groups(
+        &self,
+        plan: &ScanPlan,
+        scanned: &SchemaRef,
+        limit: Option<usize>,
+    ) -> Result<(Vec<FileGroup>, Statistics)> {
+        let tasks = enough(&plan.tasks, limit);
         let with_columns = tasks.len().saturating_mul(scanned.fields().len()) <= MAX_FILE_COLUMN_STATISTICS;
         let mut specs = HashMap::new();
         let mut files = Vec::with_capacity(tasks.len());
@@ -165,20 +190,19 @@ impl ScanBuilder<'_> {
         compute_all_files_statistics(groups, Arc::clone(scanned), true, false)
     }
 
-    /// The files that are enough for a limit: no filter takes rows away, and deleted rows are not counted.
-    fn enough<'t>(&self, tasks: &'t [FileTask]) -> &'t [FileTask] {
-        let Some(limit) = self.limit else {
-            return tasks;
-        };
-        let mut rows = 0usize;
-        for (read, task) in tasks.iter().enumerate() {
-            if rows >= limit {
-                return tasks.get(..read).unwrap_or(tasks);
-            }
-            // An unknown count adds nothing.
-            rows = rows.saturating_add(usize::try_from(task.least_live_rows()).unwrap_or(0));
-        }
-        tasks
+    /// A file of a scan, of so many bytes.
+    pub(super) fn partitioned(
+        &self,
+        file: &DataFile,
+        size: u64,
+        columns: Arc<FileColumns>,
+    ) -> Result<PartitionedFile> {
+        let mut partitioned = PartitionedFile::new(String::new(), size).with_extension(columns);
+        partitioned.object_meta.location = routed_path(&file.file_path).map_err(external)?;
+        // Nobody knows when the file was written, but DataFusion's cache of footers goes by path, size and this time:
+        // footers of another storage, where the same path may be another file, must not be taken.
+        partitioned.object_meta.last_modified += Duration::from_secs(self.table.storage().generation());
+        Ok(partitioned)
     }
 
     fn file(
@@ -219,16 +243,28 @@ impl ScanBuilder<'_> {
         });
         let statistics =
             with_columns.then(|| statistics::of_file(task, &columns, scanned, self.table.schema()));
-        let mut partitioned = PartitionedFile::new(String::new(), size).with_extension(columns);
-        partitioned.object_meta.location = routed_path(&file.file_path).map_err(external)?;
-        // Nobody knows when the file was written, but DataFusion's cache of footers goes by path, size and this time:
-        // footers of another storage, where the same path may be another file, must not be taken.
-        partitioned.object_meta.last_modified += Duration::from_secs(self.table.storage().generation());
+        let partitioned = self.partitioned(file, size, columns)?;
         Ok(match statistics {
             Some(statistics) => partitioned.with_statistics(Arc::new(statistics)),
             None => partitioned,
         })
     }
+}
+
+/// The files that are enough for a limit: no filter takes rows away, and deleted rows are not counted.
+fn enough(tasks: &[FileTask], limit: Option<usize>) -> &[FileTask] {
+    let Some(limit) = limit else {
+        return tasks;
+    };
+    let mut rows = 0usize;
+    for (read, task) in tasks.iter().enumerate() {
+        if rows >= limit {
+            return tasks.get(..read).unwrap_or(tasks);
+        }
+        // An unknown count adds nothing.
+        rows = rows.saturating_add(usize::try_from(task.least_live_rows()).unwrap_or(0));
+    }
+    tasks
 }
 
 /// The floating-point columns that may hold NaN: those of which not every file says that it holds none.
@@ -273,6 +309,8 @@ struct SpecColumns {
     partition: Option<(StructType, Vec<i32>)>,
     reads_file: bool,
     reads_spec_id: bool,
+    /// Whether equality deletes are joined.
+    reads_scope: bool,
 }
 
 impl SpecColumns {
@@ -304,6 +342,7 @@ impl SpecColumns {
             }),
             reads_file: reads(FILE_ID),
             reads_spec_id: reads(SPEC_ID_ID),
+            reads_scope: reads(SCOPE_ID),
         }
     }
 
@@ -320,6 +359,10 @@ impl SpecColumns {
         if self.reads_spec_id {
             constants.insert(SPEC_ID_ID, ScalarValue::from(self.spec_id));
         }
+        if self.reads_scope {
+            constants.insert(SEQUENCE_NUMBER_ID, ScalarValue::from(task.sequence_number()));
+            constants.insert(SCOPE_ID, ScalarValue::Binary(Some(scope_of(file))));
+        }
         if let Some((unified, ids)) = &self.partition {
             let value_of = |id: i32| {
                 let place = ids.iter().position(|i| *i == id)?;
@@ -332,7 +375,7 @@ impl SpecColumns {
 }
 
 /// Runs of files of about the same number of bytes, at most `groups` of them.
-fn balanced(files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
+pub(super) fn balanced(files: Vec<PartitionedFile>, groups: usize) -> Vec<FileGroup> {
     // Sizes come from manifests and may be absurd.
     let sizes = files.iter().map(|f| f.object_meta.size.max(1));
     let total = sizes.fold(0u64, u64::saturating_add);

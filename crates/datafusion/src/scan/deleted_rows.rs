@@ -92,14 +92,9 @@ impl ScanDeletes {
         &self.table
     }
 
-    /// The columns that hold the keys, for the schema of the scan. Their names are not those of the table, where
-    /// another column may have the name by now.
+    /// The columns that hold the keys, for the schema of the scan.
     pub fn key_fields(&self) -> Vec<FieldRef> {
-        let field = |column: &KeyColumn| {
-            let field: Field = column_to_arrow(column.column()).as_ref().clone();
-            Arc::new(field.with_name(key_name(column)))
-        };
-        self.keys.iter().map(field).collect()
+        self.keys.iter().map(key_field).collect()
     }
 
     /// Counts rows among these metrics from now on.
@@ -178,6 +173,12 @@ impl ScanDeletes {
             removed: self.removed.by_keys.clone(),
         })
     }
+}
+
+/// The column of a scan that holds a key. Its name is not that of the table, where another column may have it by now.
+pub fn key_field(column: &KeyColumn) -> FieldRef {
+    let field: Field = column_to_arrow(column.column()).as_ref().clone();
+    Arc::new(field.with_name(key_name(column)))
 }
 
 /// A name that no column of a table has.

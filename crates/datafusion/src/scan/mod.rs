@@ -5,11 +5,13 @@
 //! - [`open`]: opening a file of it
 //! - [`deleted_rows`]: leaving deleted rows out
 //! - [`whole_file`]: Avro and ORC files
+//! - [`delete_join`]: equality deletes that memory cannot hold
 //! - [`named`]: what comes out of the reader of a file
 //! - [`reader`]: reading data files whose footer may lie
 //! - [`statistics`]: what manifest entries tell the optimizer
 
 pub mod builder;
+pub mod delete_join;
 pub mod deleted_rows;
 pub mod named;
 pub mod open;

@@ -38,6 +38,14 @@ impl DeleteFile {
         self.entry.sequence_number
     }
 
+    /// The bytes of the file.
+    ///
+    /// # Errors
+    /// Its manifest does not tell.
+    pub fn size(&self) -> Result<u64> {
+        size_of(self.data_file())
+    }
+
     /// Whether it is a deletion vector, in a Puffin file.
     pub fn is_deletion_vector(&self) -> bool {
         self.data_file().file_format == FileFormat::Puffin

@@ -30,14 +30,16 @@ const CONCURRENT_FILES: usize = 16;
 #[derive(Debug)]
 pub struct EqualityDeletes {
     columns: Arc<[KeyColumn]>,
+    global: bool,
     files: Vec<Arc<DeleteFile>>,
     keys: OnceCell<Arc<KeySet>>,
 }
 
 impl EqualityDeletes {
-    pub(super) fn new(columns: Arc<[KeyColumn]>, files: Vec<Arc<DeleteFile>>) -> Self {
+    pub(super) fn new(columns: Arc<[KeyColumn]>, global: bool, files: Vec<Arc<DeleteFile>>) -> Self {
         Self {
             columns,
+            global,
             files,
             keys: OnceCell::new(),
         }
@@ -46,6 +48,18 @@ impl EqualityDeletes {
     /// The columns that are compared, by ascending field id.
     pub fn columns(&self) -> &Arc<[KeyColumn]> {
         &self.columns
+    }
+
+    /// Whether they apply to all partitions; if not, to the one of their files.
+    pub fn is_global(&self) -> bool {
+        self.global
+    }
+
+    /// About how much memory the values take, in bytes, as far as manifests tell.
+    pub fn estimated_memory(&self) -> u64 {
+        let rows = self.files.iter().filter_map(|f| f.record_count());
+        let rows = rows.fold(0u64, u64::saturating_add);
+        rows.saturating_mul(KeySet::estimated_key_memory(&self.columns))
     }
 
     /// The delete files that apply to a data file of the scan.

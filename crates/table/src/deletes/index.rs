@@ -138,7 +138,8 @@ impl DeleteIndex {
                 let complete = match groups.get(&std::ptr::from_ref(group)) {
                     Some(complete) => Arc::clone(complete),
                     None => {
-                        let complete = Arc::new(group.complete(table)?);
+                        let global = self.global.values().any(|g| std::ptr::eq(g, group));
+                        let complete = Arc::new(group.complete(global, table)?);
                         counts.equality_delete_files += complete.files().len();
                         groups.insert(std::ptr::from_ref(group), Arc::clone(&complete));
                         complete
@@ -218,7 +219,7 @@ impl Group {
     }
 
     /// The deletes with the files that apply to a data file.
-    fn complete(&self, table: &Table) -> Result<EqualityDeletes> {
+    fn complete(&self, global: bool, table: &Table) -> Result<EqualityDeletes> {
         let applying = self.files.iter().filter(|f| f.applies.load(Memory::Relaxed));
         let files: Vec<Arc<DeleteFile>> = applying.map(|f| Arc::clone(&f.file)).collect();
         let mut columns = Vec::new();
@@ -239,8 +240,17 @@ impl Group {
                 })?);
             }
         }
-        Ok(EqualityDeletes::new(columns.into(), files))
+        Ok(EqualityDeletes::new(columns.into(), global, files))
     }
+}
+
+/// The spec and partition of a file as bytes, equal for files of one partition: what the equality deletes of partitions
+/// are limited to.
+pub fn scope_of(file: &DataFile) -> Vec<u8> {
+    let (spec_id, tuple) = key(file);
+    let mut scope = spec_id.to_le_bytes().to_vec();
+    scope.extend(tuple);
+    scope
 }
 
 /// The spec and partition of a file. Values of partitions are equal if their bytes are; all NaN are one.

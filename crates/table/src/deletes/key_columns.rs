@@ -59,6 +59,11 @@ impl KeyColumn {
         &self.column
     }
 
+    /// Whether it is a field of a struct.
+    pub fn is_nested(&self) -> bool {
+        self.field_id != self.column.id
+    }
+
     /// The Arrow type of the values.
     pub fn data_type(&self) -> &DataType {
         &self.data_type

@@ -23,6 +23,9 @@ const MAX_FILTER_BITS: usize = 1 << 28;
 /// What a key takes beside its bytes: end, hash and sequence number, its place in the table and its bits in the filter.
 const KEY_BYTES: usize = 8 + 8 + 8 + 10 + FILTER_BITS_PER_KEY / 8;
 
+/// What a string of a key is taken to be long, in bytes.
+const LONG_VALUE_BYTES: usize = 32;
+
 /// The values of the key columns that are deleted, each with the highest sequence number that deletes it: a row is
 /// deleted if its data sequence number is below. Null is a value, equal to itself.
 ///
@@ -60,6 +63,13 @@ impl KeySet {
             table: HashTable::new(),
             filter: Vec::new(),
         })
+    }
+
+    /// About how much memory a key takes, in bytes.
+    pub(super) fn estimated_key_memory(columns: &[KeyColumn]) -> u64 {
+        let width = |c: &KeyColumn| 1 + c.data_type().primitive_width().unwrap_or(LONG_VALUE_BYTES);
+        let bytes = columns.iter().map(width).sum::<usize>() + KEY_BYTES;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
     /// The columns whose values are looked up.

@@ -47,6 +47,7 @@ pub use key_columns::KeyColumn;
 pub use key_set::KeySet;
 
 pub(crate) use index::DeleteIndex;
+pub use index::scope_of;
 
 use crate::error::Result;
 use crate::table::Table;
@@ -91,6 +92,15 @@ impl FileDeletes {
     /// The equality deletes, a set of columns each, and for each set those of the partition and those of the table.
     pub fn equality_deletes(&self) -> &[Arc<EqualityDeletes>] {
         &self.equality
+    }
+
+    /// The same without equality deletes, which something else applies.
+    #[must_use]
+    pub fn without_equality_deletes(&self) -> Self {
+        Self {
+            equality: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// Whether nothing is deleted.

@@ -31,7 +31,7 @@ pub use cache::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
 pub use summary::PlanSummary;
 
 /// The files that a scan must read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ScanPlan {
     /// One task a data file, in the order of the manifest list.
     pub tasks: Vec<FileTask>,
@@ -61,6 +61,16 @@ impl FileTask {
     /// What is deleted of the file; `None` if nothing is.
     pub fn deletes(&self) -> Option<&Arc<FileDeletes>> {
         self.deletes.as_ref()
+    }
+
+    /// The same file without equality deletes, which something else applies.
+    #[must_use]
+    pub fn without_equality_deletes(&self) -> Self {
+        let left = self.deletes.as_ref().map(|d| d.without_equality_deletes());
+        Self {
+            deletes: left.filter(|d| !d.is_empty()).map(Arc::new),
+            ..self.clone()
+        }
     }
 
     /// The rows of the file that are not deleted, if metadata tells exactly.
