@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::DataType;
 use drumlin_format::manifest::DataFile;
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
@@ -182,20 +183,44 @@ fn values_at(file: &DataFile, root: &ArrayRef, path: &[usize], column: &KeyColum
         values = next;
     }
     let values = with_nulls(&values, nulls.as_ref())?;
+    let (found, wanted) = (values.data_type(), column.data_type());
+    let failed = |reason: String| {
+        let (name, id) = (&column.column().name, column.field_id());
+        let what =
+            format!("its column `{name}` (field id {id}) of the type {found} cannot be read as {wanted}");
+        invalid(file, format!("{what}{reason}"))
+    };
+    if !may_hold(found, wanted) {
+        return Err(failed(String::new()));
+    }
     let options = CastOptions {
         safe: false,
         ..CastOptions::default()
     };
-    cast_with_options(&values, column.data_type(), &options).map_err(|e| {
-        invalid(
-            file,
-            format!(
-                "its column `{}` (field id {}) of the type {} cannot be read as {}: {e}",
-                column.column().name,
-                column.field_id(),
-                values.data_type(),
-                column.data_type()
-            ),
+    cast_with_options(&values, wanted, &options).map_err(|e| failed(format!(": {e}")))
+}
+
+/// Whether a file may hold values of the type `wanted` as `found`: before a promotion, or in another layout. Arrow casts
+/// more than that: `true` and `'1'` are not the key 1.
+fn may_hold(found: &DataType, wanted: &DataType) -> bool {
+    use DataType as D;
+    if found == wanted || matches!(found, D::Null) {
+        return true;
+    }
+    let is_text = |of: &D| matches!(of, D::Utf8 | D::LargeUtf8 | D::Utf8View);
+    let is_binary = |of: &D| {
+        matches!(
+            of,
+            D::Binary | D::LargeBinary | D::BinaryView | D::FixedSizeBinary(_)
         )
-    })
+    };
+    match wanted {
+        _ if is_text(wanted) || is_binary(wanted) => is_text(found) || is_binary(found),
+        D::Timestamp(..) => matches!(found, D::Timestamp(..) | D::Date32),
+        D::Time32(_) | D::Time64(_) => matches!(found, D::Time32(_) | D::Time64(_)),
+        _ if wanted.is_integer() => found.is_integer(),
+        _ if wanted.is_floating() => found.is_floating(),
+        _ if wanted.is_decimal() => found.is_decimal(),
+        _ => false,
+    }
 }

@@ -14,6 +14,10 @@ use drumlin_format::schema::Schema;
 use drumlin_format::snapshot::{
     MAIN_BRANCH, ManifestListLocation, Operation, Snapshot, SnapshotRef, Summary,
 };
+use drumlin_format::types::NestedField;
+use drumlin_format::value::Value;
+
+use crate::rows::promoted;
 
 use super::{CREATED_MS, TableWriter, snapshot_id};
 
@@ -78,15 +82,16 @@ impl TableWriter {
                 .filter(|_| content == ManifestContent::Data)
                 .unwrap_or(sequence_number);
             for group in groups.iter().filter(|group| !group.is_empty()) {
+                let spec = self.spec(group[0].spec_id);
+                let schema = self.schema_for(&spec);
                 let entry = |file: &DataFile| ManifestEntry {
                     status: ManifestStatus::Added,
                     snapshot_id: id,
                     sequence_number: data_sequence_number,
                     file_sequence_number: sequence_number,
-                    data_file: file.clone(),
+                    data_file: with_partition_of(file, &spec, &schema),
                 };
                 let entries: Vec<_> = group.iter().map(entry).collect();
-                let schema = self.schema_for(&self.spec(group[0].spec_id));
                 let place = manifests.len();
                 manifests.push(self.write_manifest(place, content, schema, entries).await);
             }
@@ -254,6 +259,18 @@ impl Manifest {
                 next += entry.data_file.record_count;
             }
         }
+    }
+}
+
+/// The file with its partition values in the types that the spec has by this schema: deletes are added to partitions
+/// that are older than the promotion of a column.
+fn with_partition_of(file: &DataFile, spec: &PartitionSpec, schema: &Schema) -> DataFile {
+    let of = spec.partition_type(schema);
+    let values = file.partition.iter().zip(of.fields());
+    let value = |(value, field): (&Option<Value>, &NestedField)| promoted(value.as_ref()?, &field.field_type);
+    DataFile {
+        partition: values.map(value).collect(),
+        ..file.clone()
     }
 }
 

@@ -99,9 +99,6 @@ impl History {
                 continue;
             }
             let mut positions = self.positions(data);
-            if self.random.percent(5) {
-                positions.insert(i64::try_from(data.rows.len()).unwrap() + 1);
-            }
             self.fold(data, &mut positions);
             let mut vector = DeletionVector::new();
             for position in positions {
