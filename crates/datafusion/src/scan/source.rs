@@ -76,8 +76,12 @@ impl IcebergSource {
             batch_size: DEFAULT_BATCH_SIZE,
             nan_columns: Arc::default(),
         };
-        let all = source.columns_from(0);
-        source.projected(&ProjectionExprs::new(all.clone()), all)
+        let schema = Arc::clone(source.parquet.table_schema().table_schema());
+        let all: Vec<usize> = (0..schema.fields().len()).collect();
+        source.projected(
+            &ProjectionExprs::from_indices(&all, &schema),
+            source.columns_from(0),
+        )
     }
 
     /// All columns of the scan, if they are found from this place on.

@@ -13,6 +13,7 @@
 //!
 //! One history is repeated, with all that happened in it, by `DRUMLIN_HISTORY_SEED=<seed> DRUMLIN_HISTORIES=1`.
 
+mod claimed_pool;
 mod deletion;
 mod evolution;
 mod history;

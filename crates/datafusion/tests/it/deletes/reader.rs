@@ -9,6 +9,7 @@ use datafusion::catalog::MemoryCatalogProviderList;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::error::DataFusionError;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
@@ -19,6 +20,7 @@ use drumlin_table::Table;
 use drumlin_testing::array::batch;
 use futures::StreamExt;
 
+use super::claimed_pool::ClaimedPool;
 use super::model::{LiveRow, State};
 use super::query::{Compared, Query};
 use crate::random::Random;
@@ -38,8 +40,14 @@ static PLAIN_STATE: LazyLock<SessionState> = LazyLock::new(|| {
         .build()
 });
 
-fn session(state: &SessionState, config: SessionConfig) -> SessionContext {
-    let state = SessionStateBuilder::new_from_existing(state.clone());
+/// Where keys of equality deletes are joined, because memory seems to be short.
+static JOINED: LazyLock<Arc<RuntimeEnv>> = LazyLock::new(|| {
+    let pool = Arc::new(ClaimedPool::default());
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build();
+    Arc::new(runtime.unwrap())
+});
+
+fn session(state: SessionStateBuilder, config: SessionConfig) -> SessionContext {
     // Its own catalog, too, so that sessions do not see each other's tables.
     let catalogs = Arc::new(MemoryCatalogProviderList::new());
     SessionContext::new_with_state(state.with_config(config).with_catalog_list(catalogs).build())
@@ -54,7 +62,10 @@ impl Expected {
     pub fn new(state: &State) -> Self {
         let live = state.live_rows();
         let table = table_of(&live, state);
-        let context = session(&PLAIN_STATE, SessionConfig::new().with_target_partitions(1));
+        let context = session(
+            PLAIN_STATE.clone().into(),
+            SessionConfig::new().with_target_partitions(1),
+        );
         let memory = MemTable::try_new(table.schema(), vec![vec![table]]).unwrap();
         context.register_table("t", Arc::new(memory)).unwrap();
         Self { context }
@@ -143,7 +154,12 @@ impl Reader {
         for (key, value) in settings {
             config = config.set_str(&format!("datafusion.{key}"), value);
         }
-        let context = session(&STATE, config);
+        let joined = random.percent(20);
+        let mut state = SessionStateBuilder::from(STATE.clone());
+        if joined {
+            state = state.with_runtime_env(Arc::clone(&JOINED));
+        }
+        let context = session(state, config);
         let mut provider = IcebergTableProvider::try_new(table.clone()).unwrap();
         if metadata {
             provider = provider.with_metadata_columns();
@@ -154,7 +170,7 @@ impl Reader {
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         Self {
-            settings: settings.join(" "),
+            settings: format!("{}, joined={joined}", settings.join(" ")),
             context,
             random: Random::new(random.next()),
         }
