@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
 use datafusion::parquet::file::properties::WriterProperties;
-use drumlin_format::manifest::{ColumnMetrics, DataContent, DataFile};
+use drumlin_format::manifest::{ColumnMetrics, DataContent};
 use drumlin_format::metadata::{NewTable, UnboundPartitionSpec};
 use drumlin_format::schema::Schema;
 use drumlin_format::sort::SortOrder;
