@@ -127,7 +127,7 @@ impl History {
             return;
         };
         let path = &data.file.file_path;
-        let forgets = self.random.percent(10);
+        let forgets = self.random.percent(30);
         for delete in state.deletes.iter().filter(|delete| state.applies(delete, data)) {
             match &delete.of {
                 Deleted::Vector(old) => {

@@ -107,7 +107,7 @@ impl History {
         if self.random.percent(15) {
             self.change_spec().await;
         }
-        if self.version() == 2 && self.random.percent(25) {
+        if self.version() == 2 && self.random.percent(35) {
             self.writer.update([TableUpdate::UpgradeFormatVersion(3)]).await;
             self.log.push_str("\n  upgrade to version 3");
             self.seen.upgrades += 1;
