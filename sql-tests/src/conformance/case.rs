@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use datafusion::arrow::array::RecordBatch;
+
 use super::canonical;
 use super::engine::{Engine, EngineError};
 use super::manifest::{Case, Expect, SuiteError};
@@ -15,7 +17,16 @@ const SHOWN_CHARACTERS: usize = 300;
 pub async fn check(engine: &Engine, case: &Case, root: &Path) -> Result<(), String> {
     let read = || Ok::<_, SuiteError>((case.query(root)?, case.answer_lines(root)?));
     let (sql, expected) = read().map_err(|error| error.to_string())?;
-    let answer = engine.run(case, &sql).await;
+    judge(case, engine.run(case, &sql).await, expected.clone())?;
+    let plain = engine.run_plain(case, &sql).await;
+    judge(case, plain, expected).map_err(|reason| format!("without the session extension: {reason}"))
+}
+
+fn judge(
+    case: &Case,
+    answer: Result<Vec<RecordBatch>, EngineError>,
+    expected: Vec<String>,
+) -> Result<(), String> {
     match (case.expect, answer) {
         (_, Err(error @ EngineError::Missing(_))) => Err(error.to_string()),
         (Expect::Error, Err(_)) => Ok(()),

@@ -13,6 +13,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use drumlin_catalog::ObjectStoreCatalog;
 use drumlin_datafusion::IcebergTableProvider;
 use drumlin_datafusion::catalog::IcebergCatalogProvider;
+use drumlin_datafusion::projection::adapter::FileColumns;
 use drumlin_datafusion::sql::{IcebergContextExt, IcebergStateBuilderExt};
 use drumlin_table::storage::{Storage, StoreOptions};
 use drumlin_table::{OpenOptions, Table, TableVersion};
@@ -106,22 +107,38 @@ impl Engine {
 
     /// Answers a case.
     pub async fn run(&self, case: &Case, sql: &str) -> Result<Vec<RecordBatch>, EngineError> {
-        let context = self.opened(&case.metadata, &case.scan, sql).await?;
+        let context = self.session()?;
+        self.open(&context, &case.metadata, &case.scan, sql).await?;
         Self::sql(&context, sql).await
     }
 
-    /// Keys of the data files that the scan of a pruning check reads.
-    pub async fn planned_files(&self, plan: &Plan) -> Result<Vec<String>, EngineError> {
-        let query = format!("SELECT * FROM t WHERE {}", plan.predicate);
-        let context = self.opened(&plan.metadata, &plan.scan, &query).await?;
-        let physical = context.iceberg_sql(&query).await?.create_physical_plan().await?;
-        let mut files = BTreeSet::new();
-        scanned(&physical, &mut files);
-        Ok(files.into_iter().collect())
+    /// Answers a case by plain DataFusion, which knows of Iceberg no more than this table.
+    pub async fn run_plain(&self, case: &Case, sql: &str) -> Result<Vec<RecordBatch>, EngineError> {
+        let utc = SessionConfig::new().set_str("datafusion.execution.time_zone", "+00:00");
+        let context = SessionContext::new_with_config(utc);
+        self.open(&context, &case.metadata, &case.scan, sql).await?;
+        Ok(context.sql(sql).await?.collect().await?)
     }
 
-    /// A session in which `t` is the scan of a table. The hidden columns are there only where `sql` names one.
-    async fn opened(&self, metadata: &str, scan: &Scan, sql: &str) -> Result<SessionContext, EngineError> {
+    /// What the scan of a pruning check reads.
+    pub async fn planned_files(&self, plan: &Plan) -> Result<Planned, EngineError> {
+        let query = format!("SELECT * FROM t WHERE {}", plan.predicate);
+        let context = self.session()?;
+        self.open(&context, &plan.metadata, &plan.scan, &query).await?;
+        let physical = context.iceberg_sql(&query).await?.create_physical_plan().await?;
+        let mut planned = Planned::default();
+        planned.add(&physical);
+        Ok(planned)
+    }
+
+    /// Registers the scan of a table as `t`. The hidden columns are there only where `sql` names one.
+    async fn open(
+        &self,
+        context: &SessionContext,
+        metadata: &str,
+        scan: &Scan,
+        sql: &str,
+    ) -> Result<(), EngineError> {
         let version = match scan {
             Scan::Current => None,
             Scan::Snapshot(id) => Some(TableVersion::Snapshot(*id)),
@@ -145,25 +162,43 @@ impl Engine {
         if HIDDEN.iter().any(|column| sql.contains(column)) {
             provider = provider.with_metadata_columns();
         }
-        let context = self.session()?;
         context.register_table("t", Arc::new(provider))?;
-        Ok(context)
+        Ok(())
     }
 }
 
-/// Collects the files of every file scan of a plan; a file split by byte ranges counts once.
-fn scanned(plan: &Arc<dyn ExecutionPlan>, files: &mut BTreeSet<String>) {
-    let config = plan
-        .downcast_ref::<DataSourceExec>()
-        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
-    for group in config
-        .map(|config| config.file_groups.as_slice())
-        .unwrap_or_default()
-    {
-        let paths = group.iter().map(|file| file.object_meta.location.as_ref());
-        files.extend(paths.map(|path| path.strip_prefix(ROUTED).unwrap_or(path).to_owned()));
-    }
-    for child in plan.children() {
-        scanned(child, files);
+/// What a scan reads.
+#[derive(Debug, Default)]
+pub struct Planned {
+    /// Keys of its data files; one that is split by byte ranges counts once.
+    pub files: BTreeSet<String>,
+    /// Locations of the delete files that apply to them. Deletion vectors share files.
+    pub delete_files: BTreeSet<String>,
+}
+
+impl Planned {
+    /// Adds the files of every file scan of a plan.
+    fn add(&mut self, plan: &Arc<dyn ExecutionPlan>) {
+        let config = plan
+            .downcast_ref::<DataSourceExec>()
+            .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
+        let groups = config.map(|config| config.file_groups.as_slice());
+        for file in groups.unwrap_or_default().iter().flat_map(|group| group.iter()) {
+            let path = file.object_meta.location.as_ref();
+            self.files
+                .insert(path.strip_prefix(ROUTED).unwrap_or(path).to_owned());
+            let columns = file.extension::<Arc<FileColumns>>();
+            let Some(deletes) = columns.and_then(|columns| columns.deletes.as_ref()) else {
+                continue;
+            };
+            let keys = deletes.equality_deletes().iter().flat_map(|group| group.files());
+            let all = deletes.deletion_vector().into_iter();
+            for delete in all.chain(deletes.position_deletes()).chain(keys) {
+                self.delete_files.insert(delete.data_file().file_path.to_string());
+            }
+        }
+        for child in plan.children() {
+            self.add(child);
+        }
     }
 }

@@ -123,6 +123,8 @@ pub struct Plan {
     pub matching_files: usize,
     /// Keys of the data files that Iceberg's own planning keeps.
     pub surviving: Vec<String>,
+    /// How many delete files Iceberg's own planning attaches to them.
+    pub delete_files: usize,
 }
 
 /// What the relation of a case or check is.

@@ -8,10 +8,8 @@ use super::manifest::Plan;
 
 /// Makes a pruning check; the error says what planning did wrong.
 pub async fn check(engine: &Engine, plan: &Plan) -> Result<(), String> {
-    let kept = engine
-        .planned_files(plan)
-        .await
-        .map_err(|error| error.to_string())?;
+    let planned = engine.planned_files(plan).await.map_err(|e| e.to_string())?;
+    let kept = planned.files;
     if kept.len() < plan.matching_files {
         return Err(format!(
             "keeps {} files although {} hold matching rows",
@@ -31,6 +29,14 @@ pub async fn check(engine: &Engine, plan: &Plan) -> Result<(), String> {
             kept.len(),
             plan.total_files,
             plan.surviving_files,
+            plan.predicate
+        ));
+    }
+    if planned.delete_files.len() > plan.delete_files {
+        return Err(format!(
+            "applies {} delete files where {} suffice for {}",
+            planned.delete_files.len(),
+            plan.delete_files,
             plan.predicate
         ));
     }
