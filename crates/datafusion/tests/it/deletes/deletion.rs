@@ -127,6 +127,7 @@ impl History {
             return;
         };
         let path = &data.file.file_path;
+        let rows = i64::try_from(data.rows.len()).unwrap();
         let forgets = self.random.percent(30);
         for delete in state.deletes.iter().filter(|delete| state.applies(delete, data)) {
             match &delete.of {
@@ -137,7 +138,9 @@ impl History {
                 }
                 Deleted::Positions(_) if forgets => self.seen.positions_that_a_vector_hides += 1,
                 Deleted::Positions(old) => {
-                    positions.extend(old.iter().filter(|(of, _)| of == path).map(|(_, at)| at));
+                    // A vector says how many rows it deletes, so it holds none that the file has not.
+                    let of_file = |(of, at): &&(Arc<str>, i64)| of == path && *at < rows;
+                    positions.extend(old.iter().filter(of_file).map(|(_, at)| at));
                     self.seen.positions_folded += 1;
                     let is_for_this_file = old.iter().all(|(of, _)| of == path);
                     if is_for_this_file && self.random.percent(70) {
