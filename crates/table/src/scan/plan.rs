@@ -138,9 +138,7 @@ impl Table {
             deletes,
             ..task(kept)
         });
-        // Where a deletion vector deletes as many rows as there are, none is left.
-        let some_left = |t: &FileTask| t.deletes.is_none() || t.live_rows() != Some(0);
-        Ok(with_deletes.filter(some_left).collect())
+        Ok(with_deletes.collect())
     }
 
     async fn judge_manifests(
