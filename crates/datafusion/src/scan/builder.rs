@@ -97,7 +97,9 @@ impl ScanBuilder<'_> {
         let (groups, totals) = self.file_groups(plan, &scanned, limit)?;
         let parquet = self.parquet_source(table_schema);
         report(&plan.summary, parquet.metrics());
-        deletes.report(parquet.metrics());
+        if !plan.summary.deletes.is_empty() {
+            deletes.report(parquet.metrics());
+        }
         let description = self.description(&plan.summary);
         let source = IcebergSource::try_new(parquet, Arc::clone(self.columns), deletes, description)?
             .with_nan_columns(nan_columns(&plan.tasks, &file_schema));
