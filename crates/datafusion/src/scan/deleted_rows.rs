@@ -8,11 +8,13 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::compute::FilterBuilder;
+use datafusion::arrow::compute::{FilterBuilder, filter_record_batch};
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::cast::as_boolean_array;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion::datasource::physical_plan::parquet::ParquetRowSelection;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -141,12 +143,13 @@ impl ScanDeletes {
     }
 
     /// What reads the rows of a file that no equality delete deletes, in place of a plain `projection` of the columns
-    /// of `schema`.
+    /// of `schema`. Of rows that `wanted` does not keep no more is asked: something above the scan leaves them out.
     pub fn key_filter(
         &self,
         sets: Vec<Arc<KeySet>>,
         sequence_number: i64,
         projection: &ProjectionExprs,
+        wanted: Option<Arc<dyn PhysicalExpr>>,
         schema: &Schema,
     ) -> Result<KeyFilter> {
         let output = Arc::new(projection.project_schema(schema)?);
@@ -164,7 +167,9 @@ impl ScanDeletes {
             let places = places(&set)?;
             with_places.push((set, places));
         }
+        let wanted = wanted.map(|wanted| inner.over_read(wanted)).transpose()?;
         Ok(KeyFilter {
+            wanted: wanted.map(WantedRows::new),
             sets: with_places,
             sequence_number,
             inner: ProjectionExprs::new(inner.expressions),
@@ -248,26 +253,20 @@ impl<'a> InnerProjection<'a> {
         if cannot_fail(&output.expr) {
             return Ok(Output::Read(self.push(Arc::clone(&output.expr))));
         }
-        let mut failed = None;
-        let over_read = Arc::clone(&output.expr).transform_up(|expr| {
-            use datafusion::common::tree_node::Transformed;
+        Ok(Output::Made(self.over_read(Arc::clone(&output.expr))?))
+    }
+
+    /// An expression over the columns of the scan as one over what is read.
+    fn over_read(&mut self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+        let over_read = expr.transform_up(|expr| {
             let Some(column) = expr.downcast_ref::<Column>() else {
                 return Ok(Transformed::no(expr));
             };
-            match self.column(column.name()) {
-                Ok(place) => Ok(Transformed::yes(
-                    Arc::new(Column::new(column.name(), place)) as Arc<dyn PhysicalExpr>
-                )),
-                Err(error) => {
-                    failed = Some(error);
-                    Ok(Transformed::no(expr))
-                }
-            }
+            let place = self.column(column.name())?;
+            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(column.name(), place));
+            Ok(Transformed::yes(column))
         })?;
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(Output::Made(over_read.data)),
-        }
+        Ok(over_read.data)
     }
 }
 
@@ -293,8 +292,47 @@ enum Output {
     Made(Arc<dyn PhysicalExpr>),
 }
 
+/// Batches of which most rows are wanted, after which that is not asked any more.
+const MOSTLY_WANTED: usize = 4;
+
+/// Rows that the query's filter keeps. Where they are few, looking their keys up is all there is to do.
+struct WantedRows {
+    filter: Arc<dyn PhysicalExpr>,
+    mostly: AtomicUsize,
+}
+
+impl WantedRows {
+    fn new(filter: Arc<dyn PhysicalExpr>) -> Self {
+        Self {
+            filter,
+            mostly: AtomicUsize::new(0),
+        }
+    }
+
+    /// The wanted rows of a batch, if they are few.
+    fn few_of(&self, batch: &RecordBatch) -> Option<RecordBatch> {
+        if self.mostly.load(Ordering::Relaxed) >= MOSTLY_WANTED {
+            return None;
+        }
+        // A filter that fails on a deleted row must not fail the query.
+        let wanted = self
+            .filter
+            .evaluate(batch)
+            .ok()?
+            .into_array(batch.num_rows())
+            .ok()?;
+        let wanted = as_boolean_array(&wanted).ok()?;
+        if wanted.true_count() > batch.num_rows() / 2 {
+            self.mostly.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        filter_record_batch(batch, wanted).ok()
+    }
+}
+
 /// Leaves out the rows of a file that equality deletes delete.
 pub struct KeyFilter {
+    wanted: Option<WantedRows>,
     /// The keys, and the places of their columns in what is read.
     sets: Vec<(Arc<KeySet>, Vec<usize>)>,
     sequence_number: i64,
@@ -318,6 +356,8 @@ impl KeyFilter {
 
     /// The output columns of the rows that are left of a batch that was read.
     pub fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let few = self.wanted.as_ref().and_then(|wanted| wanted.few_of(batch));
+        let batch = few.as_ref().unwrap_or(batch);
         let rows = batch.num_rows();
         let mut kept = None;
         for (set, places) in &self.sets {

@@ -177,7 +177,7 @@ impl WithDeletes {
                 Some(
                     source
                         .deletes
-                        .key_filter(sets, number, &source.projection, schema)?,
+                        .key_filter(sets, number, &source.projection, source.filter(), schema)?,
                 )
             }
         };

@@ -2,23 +2,23 @@
 //! Parquet's `VariantEncoding.md` and `VariantShredding.md`).
 //!
 //! In Arrow a variant is a struct of `metadata`, the names of fields, and `value`; see [`drumlin_table::arrow`]. Both are
-//! bytes of a file, and are checked when a column is read ([`shredding`]) and again where a function is given a struct
+//! bytes of a file, and are checked when a column is read (`shredding`) and again where a function is given a struct
 //! of that shape ([`values`]): nothing of them is trusted.
 //!
-//! - [`encoding`]: the bytes of metadata and values
-//! - [`builder`]: writing values, as far as putting shredded ones together needs it
-//! - [`shredding`]: a column of a file, perhaps shredded, as a column of the table
+//! - `encoding`: the bytes of metadata and values
+//! - `builder`: writing values, as far as putting shredded ones together needs it
+//! - `shredding`: a column of a file, perhaps shredded, as a column of the table
 //! - [`values`]: the values of a column, row by row
-//! - [`text`]: values as JSON
-//! - [`path`]: `$.a[0]['b']`
+//! - `text`: values as JSON
+//! - `path`: `$.a[0]['b']`
 //! - [`functions`]: `variant_get`, `try_variant_get`, `to_json`, `parse_json`
 
 mod builder;
 mod bytes;
-pub mod encoding;
+mod encoding;
 pub mod functions;
 mod path;
-pub mod shredding;
+pub(crate) mod shredding;
 mod text;
 pub mod values;
 

@@ -314,7 +314,8 @@ fn disjoint(data: &DataFile, deletes: &DataFile, ids: &[i32], table: &Table) -> 
             // Bounds leave NaN out.
             Some(Type::Primitive(of)) if !of.is_floating() => {
                 let (data, deletes) = (Range::of(data, *id, of), Range::of(deletes, *id, of));
-                !(data.may_hold_null && deletes.may_hold_null) && !data.may_overlap(&deletes)
+                let both_null = data.may_hold_null && deletes.may_hold_null;
+                !(both_null || data.may_overlap(&deletes))
             }
             _ => false,
         }
