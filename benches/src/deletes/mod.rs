@@ -6,7 +6,7 @@
 //! | [`lineitem`] | scenarios `dv` and `equality`: lineitem of TPC-H |
 //! | [`chain`] | scenario `chain`: data files and equality delete files in turns |
 //! | [`positions`] | scenario `positions`: many deleted positions in many files |
-//! | [`run`] | sessions, checks and times of a scenario |
+//! | [`mod@run`] | sessions, checks and times of a scenario |
 //! | [`report`] | its tables of figures |
 
 pub mod chain;

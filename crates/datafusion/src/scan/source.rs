@@ -57,7 +57,7 @@ pub struct IcebergSource {
 }
 
 impl IcebergSource {
-    /// A source over `parquet`, whose files carry their [`FileColumns`] as extension.
+    /// A source over `parquet`, whose files carry their `FileColumns` as extension.
     ///
     /// # Errors
     /// `parquet` takes no projection.

@@ -1,8 +1,8 @@
 //! Functions of SQL on variants, named and behaving as those of Spark.
 //!
-//! - [`get`]: `variant_get(v, path [, type])`, `try_variant_get(v, path [, type])`
-//! - [`json`]: `to_json(v)`, also named `variant_to_json`; `parse_json(text)`
-//! - [`target`]: the types that `variant_get` knows
+//! - `get`: `variant_get(v, path [, type])`, `try_variant_get(v, path [, type])`
+//! - `json`: `to_json(v)`, also named `variant_to_json`; `parse_json(text)`
+//! - `target`: the types that `variant_get` knows
 
 mod get;
 mod json;
