@@ -66,7 +66,7 @@ pub struct ScanBuilder<'a> {
 impl ScanBuilder<'_> {
     /// Builds the scan of the planned files.
     pub fn build(&self, plan: ScanPlan) -> Result<Arc<dyn ExecutionPlan>> {
-        match self.key_joins(&plan)? {
+        match self.key_joins(&plan) {
             None => self.scan(&plan, &self.projection, self.limit),
             Some(joins) => joins.build(self, &plan),
         }

@@ -27,7 +27,7 @@ use datafusion::physical_plan::joins::SortMergeJoinExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion::physical_plan::projection::ProjectionExec;
 use drumlin_table::arrow::FIELD_ID_KEY;
-use drumlin_table::deletes::{DeleteFile, EqualityDeletes, KeyColumn, scope_of};
+use drumlin_table::deletes::{DeleteFile, KeyColumn, scope_of};
 use drumlin_table::scan::{FileTask, ScanPlan};
 
 use super::builder::{ScanBuilder, balanced};
@@ -57,29 +57,22 @@ struct KeyJoin {
 
 impl ScanBuilder<'_> {
     /// The joins that a plan needs, if its keys do not fit into memory. Keys inside of structs are always held there.
-    pub(super) fn key_joins(&self, plan: &ScanPlan) -> Result<Option<KeyJoins>> {
+    pub(super) fn key_joins(&self, plan: &ScanPlan) -> Option<KeyJoins> {
         let MemoryLimit::Finite(limit) = self.session.runtime_env().memory_pool.memory_limit() else {
-            return Ok(None);
+            return None;
         };
-        let mut groups: HashMap<*const EqualityDeletes, Arc<EqualityDeletes>> = HashMap::new();
-        for deletes in plan.tasks.iter().filter_map(FileTask::deletes) {
-            for group in deletes.equality_deletes() {
-                groups
-                    .entry(Arc::as_ptr(group))
-                    .or_insert_with(|| Arc::clone(group));
-            }
-        }
-        let memory = groups.values().map(|g| g.estimated_memory());
+        let groups = plan.equality_deletes();
+        let memory = groups.iter().map(|g| g.estimated_memory());
         let memory = memory.fold(0u64, u64::saturating_add);
         let nested = groups
-            .values()
+            .iter()
             .flat_map(|g| g.columns().iter())
             .any(KeyColumn::is_nested);
         if nested || usize::try_from(memory).is_ok_and(|memory| memory <= limit / 2) {
-            return Ok(None);
+            return None;
         }
         let mut joins: Vec<KeyJoin> = Vec::new();
-        for group in groups.values() {
+        for group in groups {
             let same = |j: &&mut KeyJoin| j.global == group.is_global() && j.columns == *group.columns();
             match joins.iter_mut().find(same) {
                 Some(join) => join.files.extend(group.files().iter().cloned()),
@@ -90,7 +83,7 @@ impl ScanBuilder<'_> {
                 }),
             }
         }
-        Ok(Some(KeyJoins { joins }))
+        Some(KeyJoins { joins })
     }
 }
 

@@ -24,6 +24,7 @@ use datafusion::parquet::arrow::arrow_reader::RowSelection;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use drumlin_table::Table;
 use drumlin_table::arrow::column_to_arrow;
@@ -66,14 +67,7 @@ impl ScanDeletes {
     /// The deletes of a plan.
     pub fn new(plan: &ScanPlan, table: &Table, runtime: &RuntimeEnv) -> Self {
         let mut keys: Vec<KeyColumn> = Vec::new();
-        let mut last = std::ptr::null();
-        let deletes = plan.tasks.iter().filter_map(|t| t.deletes());
-        for equality in deletes.flat_map(|d| d.equality_deletes()) {
-            // One group applies to many files.
-            if std::ptr::eq(Arc::as_ptr(equality), last) {
-                continue;
-            }
-            last = Arc::as_ptr(equality);
+        for equality in plan.equality_deletes() {
             for column in equality.columns().iter() {
                 if !keys.contains(column) {
                     keys.push(column.clone());
@@ -167,6 +161,8 @@ impl ScanDeletes {
             let places = places(&set)?;
             with_places.push((set, places));
         }
+        // What answers otherwise each time it is asked must be asked once, above the scan.
+        let wanted = wanted.filter(|wanted| !is_volatile(wanted));
         let wanted = wanted.map(|wanted| inner.over_read(wanted)).transpose()?;
         Ok(KeyFilter {
             wanted: wanted.map(WantedRows::new),

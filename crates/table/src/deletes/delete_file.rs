@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use drumlin_format::manifest::{DataFile, FileFormat, ManifestEntry};
+use drumlin_format::manifest::{DataFile, ManifestEntry};
 use tokio::sync::OnceCell;
 
 use super::MemoryAccount;
 use super::cache::{Decoded, DeleteKey};
 use super::positions::{self, PositionDeletes};
 use crate::cache::Memory;
+use crate::data_file::{self, OpenFile};
 use crate::error::{Error, Result};
 use crate::table::Table;
 
@@ -44,11 +45,6 @@ impl DeleteFile {
     /// Its manifest does not tell.
     pub fn size(&self) -> Result<u64> {
         size_of(self.data_file())
-    }
-
-    /// Whether it is a deletion vector, in a Puffin file.
-    pub fn is_deletion_vector(&self) -> bool {
-        self.data_file().file_format == FileFormat::Puffin
     }
 
     /// How many deletes it holds; `None` if the manifest does not say.
@@ -103,6 +99,13 @@ pub(super) fn size_of(file: &DataFile) -> Result<u64> {
             format!("its manifest says that it has {} bytes", file.file_size_in_bytes),
         )
     })
+}
+
+/// Opens a delete file that holds rows.
+pub(super) async fn open(file: &DataFile, table: &Table) -> Result<OpenFile> {
+    let (size, format) = (size_of(file)?, file.file_format.clone());
+    let opened = data_file::open(table.storage(), &file.file_path, size, format).await;
+    opened.map_err(|e| e.needed_for(table.files_needed_for()))
 }
 
 /// The error of a delete file that is not what it should be.

@@ -12,10 +12,9 @@ use tokio::sync::OnceCell;
 
 use super::MemoryAccount;
 use super::cache::Decoded;
-use super::delete_file::{DeleteFile, invalid, size_of};
+use super::delete_file::{DeleteFile, invalid, open};
 use super::key_columns::{KeyColumn, with_nulls};
 use super::key_set::KeySet;
-use crate::data_file;
 use crate::error::{Error, Result};
 use crate::table::Table;
 use crate::tasks::AbortOnDrop;
@@ -126,13 +125,7 @@ async fn keys_of(
 
 async fn read_keys(file: &DataFile, columns: &[KeyColumn], table: &Table) -> Result<Vec<Vec<ArrayRef>>> {
     let needed = |e: Error| e.needed_for(table.files_needed_for());
-    let opened = data_file::open(
-        table.storage(),
-        &file.file_path,
-        size_of(file)?,
-        file.file_format.clone(),
-    );
-    let opened = opened.await.map_err(needed)?;
+    let opened = open(file, table).await?;
     let find = |column: &KeyColumn| {
         column.find_in(opened.schema().fields()).ok_or_else(|| {
             invalid(

@@ -1,9 +1,9 @@
 //! The delete files of a snapshot, and those of them that apply to a data file.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering as Memory};
 
 use drumlin_format::manifest::{DataContent, DataFile, FileFormat, ManifestEntry};
 use drumlin_format::partition::PartitionTuple;
@@ -14,12 +14,10 @@ use drumlin_format::value::bytes::{from_bytes, to_bytes};
 use super::delete_file::{DeleteFile, invalid};
 use super::equality::EqualityDeletes;
 use super::key_columns::KeyColumn;
+use super::positions::FILE_PATH_ID;
 use super::{DeleteCounts, FileDeletes};
 use crate::error::Result;
 use crate::table::Table;
-
-/// `file_path` of position delete files, whose bounds tell which data files they name.
-const FILE_PATH_ID: i32 = 2_147_483_546;
 
 /// Up to so many delete files of a group each is compared with each data file. Beyond it a data file takes the whole
 /// group: the work must not grow with data files times delete files.
@@ -47,20 +45,25 @@ pub(crate) struct DeleteIndex {
 #[derive(Debug, Default)]
 struct Group {
     files: Vec<GroupFile>,
+    /// The highest sequence number of its files.
+    newest: i64,
+    /// Where its files are too many to be compared: the lowest sequence number of a data file that they apply to.
+    oldest_data: Cell<Option<i64>>,
 }
 
 #[derive(Debug)]
 struct GroupFile {
     file: Arc<DeleteFile>,
     /// Whether it applies to a data file of the scan.
-    applies: AtomicBool,
+    applies: Cell<bool>,
 }
 
 /// What applies to a data file, while the groups are not complete yet.
 struct Found<'a> {
     vector: Option<Arc<DeleteFile>>,
     positions: Vec<Arc<DeleteFile>>,
-    groups: Vec<&'a Group>,
+    /// With their field ids.
+    groups: Vec<(&'a [i32], &'a Group)>,
 }
 
 impl DeleteIndex {
@@ -93,9 +96,11 @@ impl DeleteIndex {
                     true => &mut self.global,
                     false => self.equality.entry(key(deletes)).or_default(),
                 };
-                by_ids.entry(ids).or_default().files.push(GroupFile {
+                let group = by_ids.entry(ids).or_default();
+                group.newest = group.newest.max(file.sequence_number());
+                group.files.push(GroupFile {
                     file,
-                    applies: AtomicBool::new(false),
+                    applies: Cell::new(false),
                 });
             }
             (DataContent::Data, _) => {
@@ -120,7 +125,7 @@ impl DeleteIndex {
         let found = files.iter().map(|f| self.find(f, table));
         let found = found.collect::<Result<Vec<_>>>()?;
         let mut counts = DeleteCounts::default();
-        let mut counted: HashMap<*const DeleteFile, ()> = HashMap::new();
+        let mut counted: HashSet<*const DeleteFile> = HashSet::new();
         let mut groups: HashMap<*const Group, Arc<EqualityDeletes>> = HashMap::new();
         let mut assigned = Vec::with_capacity(found.len());
         for found in found {
@@ -131,15 +136,14 @@ impl DeleteIndex {
             };
             counts.deletion_vectors += usize::from(deletes.vector.is_some());
             for file in &deletes.positions {
-                let first = counted.insert(Arc::as_ptr(file), ()).is_none();
-                counts.position_delete_files += usize::from(first);
+                counts.position_delete_files += usize::from(counted.insert(Arc::as_ptr(file)));
             }
-            for group in found.groups {
+            for (ids, group) in found.groups {
                 let complete = match groups.get(&std::ptr::from_ref(group)) {
                     Some(complete) => Arc::clone(complete),
                     None => {
                         let global = self.global.values().any(|g| std::ptr::eq(g, group));
-                        let complete = Arc::new(group.complete(global, table)?);
+                        let complete = Arc::new(group.complete(ids, global, table)?);
                         counts.equality_delete_files += complete.files().len();
                         groups.insert(std::ptr::from_ref(group), Arc::clone(&complete));
                         complete
@@ -159,11 +163,10 @@ impl DeleteIndex {
         let mut positions = Vec::new();
         if vector.is_none() {
             let named = self.by_path.get(&file.file_path).into_iter().flatten();
+            let named = named.filter(|d| key(d.data_file()) == partition);
             let others = self.by_partition.get(&partition).into_iter().flatten();
             let applies = |d: &&Arc<DeleteFile>| {
-                data.sequence_number <= d.sequence_number()
-                    && key(d.data_file()) == partition
-                    && may_name(d.data_file(), &file.file_path)
+                data.sequence_number <= d.sequence_number() && may_name(d.data_file(), &file.file_path)
             };
             positions.extend(named.chain(others).filter(applies).cloned());
         }
@@ -173,7 +176,7 @@ impl DeleteIndex {
         Ok(Found {
             vector,
             positions,
-            groups: groups.map(|(_, group)| group).collect(),
+            groups: groups.map(|(ids, group)| (ids.as_slice(), group)).collect(),
         })
     }
 
@@ -203,32 +206,46 @@ impl DeleteIndex {
 impl Group {
     /// Whether one of its files may delete rows of a data file; marks those that may.
     fn applies_to(&self, data: &ManifestEntry, ids: &[i32], table: &Table) -> bool {
-        let compared = self.files.len() <= COMPARED_FILES;
+        let number = data.sequence_number;
+        if self.is_large() {
+            let applies = number < self.newest;
+            if applies {
+                let oldest = self.oldest_data.get();
+                self.oldest_data
+                    .set(Some(oldest.map_or(number, |o| o.min(number))));
+            }
+            return applies;
+        }
         let mut any = false;
         for deletes in &self.files {
-            if data.sequence_number >= deletes.file.sequence_number() {
-                continue;
+            let applies = number < deletes.file.sequence_number()
+                && !disjoint(&data.data_file, deletes.file.data_file(), ids, table);
+            if applies {
+                any = true;
+                deletes.applies.set(true);
             }
-            if compared && disjoint(&data.data_file, deletes.file.data_file(), ids, table) {
-                continue;
-            }
-            any = true;
-            deletes.applies.store(true, Memory::Relaxed);
         }
         any
     }
 
+    /// Whether its files are not compared one by one.
+    fn is_large(&self) -> bool {
+        self.files.len() > COMPARED_FILES
+    }
+
     /// The deletes with the files that apply to a data file.
-    fn complete(&self, global: bool, table: &Table) -> Result<EqualityDeletes> {
-        let applying = self.files.iter().filter(|f| f.applies.load(Memory::Relaxed));
+    fn complete(&self, ids: &[i32], global: bool, table: &Table) -> Result<EqualityDeletes> {
+        let oldest = self.oldest_data.get();
+        let applies = |f: &&GroupFile| match self.is_large() {
+            true => oldest.is_some_and(|oldest| oldest < f.file.sequence_number()),
+            false => f.applies.get(),
+        };
+        let applying = self.files.iter().filter(applies);
         let files: Vec<Arc<DeleteFile>> = applying.map(|f| Arc::clone(&f.file)).collect();
         let mut columns = Vec::new();
         if let Some(first) = files.first().map(|f| f.data_file()) {
-            let mut ids = first.equality_ids.clone().unwrap_or_default();
-            ids.sort_unstable();
-            ids.dedup();
             for id in ids {
-                let column = KeyColumn::of(id, table);
+                let column = KeyColumn::of(*id, table);
                 columns.push(column.ok_or_else(|| {
                     invalid(
                         first,

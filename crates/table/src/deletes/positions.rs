@@ -11,15 +11,14 @@ use drumlin_format::manifest::{DataFile, FileFormat};
 use futures::StreamExt;
 use object_store::ObjectStoreExt;
 
-use super::delete_file::{invalid, size_of};
+use super::delete_file::{invalid, open, size_of};
 use crate::arrow::field_id;
 use crate::cache::Memory;
-use crate::data_file;
 use crate::error::{Error, Result};
 use crate::table::Table;
 
-/// `file_path` of position delete files.
-const FILE_PATH_ID: i32 = 2_147_483_546;
+/// `file_path` of position delete files, whose bounds tell which data files they name.
+pub(super) const FILE_PATH_ID: i32 = 2_147_483_546;
 
 /// `pos` of position delete files.
 const POS_ID: i32 = 2_147_483_545;
@@ -112,13 +111,7 @@ fn or_none(number: Option<i64>) -> String {
 /// Reads a position delete file. Its rows should be sorted by path and position; those of some writers are not.
 async fn load_file(file: &DataFile, table: &Table) -> Result<PositionDeletes> {
     let needed = |e: Error| e.needed_for(table.files_needed_for());
-    let opened = data_file::open(
-        table.storage(),
-        &file.file_path,
-        size_of(file)?,
-        file.file_format.clone(),
-    );
-    let opened = opened.await.map_err(needed)?;
+    let opened = open(file, table).await?;
     let columns = [
         column(file, opened.schema(), FILE_PATH_ID, "file_path")?,
         column(file, opened.schema(), POS_ID, "pos")?,

@@ -20,12 +20,13 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use drumlin_format::manifest::{DataFile, ManifestEntry};
 use drumlin_format::partition::PartitionSpec;
 
-use crate::deletes::FileDeletes;
+use crate::deletes::{EqualityDeletes, FileDeletes};
 
 pub use cache::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
 pub use summary::PlanSummary;
@@ -37,6 +38,16 @@ pub struct ScanPlan {
     pub tasks: Vec<FileTask>,
     /// What was looked at and what was pruned.
     pub summary: PlanSummary,
+}
+
+impl ScanPlan {
+    /// The equality deletes that apply to any of the files, each once, in the order of the files.
+    pub fn equality_deletes(&self) -> Vec<&Arc<EqualityDeletes>> {
+        let mut seen = HashSet::new();
+        let deletes = self.tasks.iter().filter_map(FileTask::deletes);
+        let all = deletes.flat_map(|d| d.equality_deletes());
+        all.filter(|e| seen.insert(Arc::as_ptr(e))).collect()
+    }
 }
 
 /// A data file to read. Cheap to clone.

@@ -41,6 +41,19 @@ async fn deletes_that_are_right() {
     subject.has_all_but(&[1, 2, 4, 5]).await;
 }
 
+/// So many that they are not compared with data files one by one.
+#[tokio::test]
+async fn many_equality_delete_files() {
+    let mut subject = Subject::new(2).await;
+    let mut files = Vec::new();
+    for place in 0..70 {
+        let row = subject.rows[place % 3..][..1].to_vec();
+        files.push(subject.keys(&[ID], &[ID], &row).await);
+    }
+    subject.commit(&files.iter().collect::<Vec<_>>()).await;
+    subject.has_all_but(&[0, 1, 2]).await;
+}
+
 #[tokio::test]
 async fn vectors_with_wrong_framing() {
     // What is changed from the start of the blob, or from its end; and a word of the message.
