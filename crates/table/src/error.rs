@@ -3,7 +3,7 @@
 /// A result whose error is [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a table could not be opened, planned or read.
+/// Why a table could not be opened, planned, read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -62,6 +62,101 @@ pub enum Error {
         files: usize,
         /// The one whose name sorts last.
         newest: String,
+    },
+    /// A name that no namespace or table can have.
+    #[error("`{name}` cannot be the name of a namespace or table: {reason}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The catalog has no table of this name.
+    #[error("there is no table `{table}`")]
+    NoSuchTable {
+        /// The full name.
+        table: String,
+    },
+    /// The catalog has no namespace of this name.
+    #[error("there is no schema `{namespace}`")]
+    NoSuchNamespace {
+        /// The full name.
+        namespace: String,
+    },
+    /// The name of a table, or of a view, is taken.
+    #[error("the table `{table}` exists")]
+    TableExists {
+        /// The full name.
+        table: String,
+    },
+    /// The name of a namespace is taken.
+    #[error("the schema `{namespace}` exists")]
+    NamespaceExists {
+        /// The full name.
+        namespace: String,
+    },
+    /// A namespace that is to be dropped holds tables or namespaces.
+    #[error("the schema `{namespace}` is not empty: drop what is in it first")]
+    NamespaceNotEmpty {
+        /// The full name.
+        namespace: String,
+    },
+    /// A catalog's database or server answered with an error.
+    #[error("catalog {catalog}: {reason}")]
+    Catalog {
+        /// Where it is, without secrets.
+        catalog: String,
+        /// What it said, and during what.
+        reason: String,
+    },
+    /// A table property whose value cannot be used.
+    #[error("table property `{key}`: expected {expected}, found `{value}`")]
+    Property {
+        /// Its name.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        expected: String,
+    },
+    /// Rows that a table cannot take.
+    #[error("table `{table}` cannot take a row: {reason}")]
+    Row {
+        /// The name of the table.
+        table: String,
+        /// The column, what it expects and what was found.
+        reason: String,
+    },
+    /// What a commit assumed is not so: trying again does not help, the statement has to read the table anew.
+    #[error("table `{table}` was changed by another commit: {reason}")]
+    Conflict {
+        /// The name of the table.
+        table: String,
+        /// The assumption, and the snapshot and file that break it.
+        reason: String,
+    },
+    /// A commit lost against others as often as it may be tried.
+    #[error(
+        "table `{table}`: another commit was first {attempts} times (the last: {last}); nothing was changed, \
+         try again or raise commit.retry.num-retries"
+    )]
+    CommitRetries {
+        /// The name of the table.
+        table: String,
+        /// How often it was tried.
+        attempts: usize,
+        /// What was in the way the last time.
+        last: String,
+    },
+    /// It is not known whether a commit happened. Nothing was deleted.
+    #[error(
+        "table `{table}`: it is not known whether the commit happened, look before it is repeated: {source}"
+    )]
+    CommitUnknown {
+        /// The name of the table.
+        table: String,
+        /// What came in place of an answer.
+        source: Box<Error>,
     },
     /// Something of the table or the request that this library does not do.
     #[error("unsupported: {0}")]

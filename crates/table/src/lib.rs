@@ -1,12 +1,13 @@
-//! An Iceberg table on object stores: opening, pinning at a snapshot, pruning and planning.
+//! An Iceberg table on object stores: opening, pinning at a snapshot, pruning, planning, writing and committing.
 //!
-//! This crate knows no query engine and no catalog of its own. Section marks (`§`) point into the Iceberg table
+//! This crate knows no query engine and no catalog of its own, only what a catalog does. Section marks (`§`) point into the Iceberg table
 //! specification.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`storage`] | locations and the stores behind them |
 //! | [`table`] | a table pinned at a snapshot, and how it is opened |
+//! | [`catalog`] | what a catalog is: names, pointers, the one conditional write |
 //! | [`predicate`] | predicates bound to field ids, and what metadata proves about them |
 //! | [`scan`] | planning: from a predicate to the files that may hold its rows |
 //! | [`deletes`] | which delete files apply to a data file, and what they delete |
@@ -15,6 +16,8 @@
 
 pub mod arrow;
 mod cache;
+pub mod catalog;
+mod clock;
 pub mod data_file;
 pub mod deletes;
 pub mod error;

@@ -16,7 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode};
 
 pub use location::{Location, Scheme};
 pub use options::{StoreOptions, check_options};
@@ -179,6 +179,40 @@ impl Storage {
         let (store, path) = self.resolve(location)?;
         let answer = async { store.get(&path).await?.bytes().await };
         answer.await.map_err(|e| Error::store(location, e))
+    }
+
+    /// Writes a whole file. Its name must be unique: one that is there would be overwritten.
+    pub async fn write(&self, location: &str, bytes: Bytes) -> Result<()> {
+        let (store, path) = self.resolve(location)?;
+        let answer = store.put(&path, bytes.into()).await;
+        answer.map(drop).map_err(|e| Error::store(location, e))
+    }
+
+    /// Writes a whole file unless there is one of this name, in one step: of several that try, one succeeds.
+    ///
+    /// # Errors
+    /// [`object_store::Error::AlreadyExists`] in [`Error::Store`] where there is one; [`Error::Unsupported`] for a store that
+    /// cannot do this, which must never be written to by an ordinary put in its place.
+    pub async fn create(&self, location: &str, bytes: Bytes) -> Result<()> {
+        let (store, path) = self.resolve(location)?;
+        match store.put_opts(&path, bytes.into(), PutMode::Create.into()).await {
+            Ok(_) => Ok(()),
+            Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }) => {
+                Err(Error::Unsupported(format!(
+                    "the store of `{location}` has no conditional put (create only if absent), so that commits to it would not be safe"
+                )))
+            }
+            Err(e) => Err(Error::store(location, e)),
+        }
+    }
+
+    /// Deletes a file. One that is not there is none to delete.
+    pub async fn delete(&self, location: &str) -> Result<()> {
+        let (store, path) = self.resolve(location)?;
+        match store.delete(&path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(e) => Err(Error::store(location, e)),
+        }
     }
 
     /// Whether a file is there.
