@@ -83,7 +83,10 @@ impl TableFileWriter {
         let no_rows = RecordBatch::new_empty(Arc::new(schema_to_arrow(&schema)));
         partition_columns(&schema, &spec, &no_rows)?;
         let shape = FileShape::new(&schema)?;
-        let modes = shape.leaves.iter().map(|leaf| options.metrics.of_field(leaf.field_id));
+        let modes = shape
+            .leaves
+            .iter()
+            .map(|leaf| options.metrics.of_field(leaf.field_id));
         let modes: Vec<MetricsMode> = modes.collect();
         let kind = FileKind {
             properties: options.parquet.writer_properties(&shape, &modes),
