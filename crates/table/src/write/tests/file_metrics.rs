@@ -156,7 +156,7 @@ fn bounds_over_row_groups_are_bounds_of_all() {
             NestedField::optional(1, "d", P::Double),
             NestedField::optional(2, "s", P::String),
         ])
-        .with("write.parquet.row-group-size-bytes", 64)
+        .with("write.parquet.row-group-size-bytes", 1)
         .build();
         let schema = table.metadata().current_schema();
         let row = |d: Option<f64>, s: Option<&str>| -> Row {

@@ -74,6 +74,7 @@ async fn files_are_rolled_at_their_target_size() {
     let target = 200_000;
     let table = table(columns())
         .with("write.target-file-size-bytes", target)
+        .with("write.parquet.compression-codec", "uncompressed")
         .build();
     let rows = rows(20_000, 5);
     // One large batch is cut as well as many small ones.
@@ -104,6 +105,7 @@ async fn files_are_rolled_at_their_target_size() {
 async fn row_groups_have_their_size() {
     let table = table(columns())
         .with("write.parquet.row-group-size-bytes", 100_000)
+        .with("write.parquet.compression-codec", "uncompressed")
         .build();
     let rows = rows(10_000, 5);
     let files = write(&table, Arrangement::Clustered, &batches(&table, &rows))
