@@ -8,19 +8,19 @@ use arrow::array::{
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow::compute::filter;
-use arrow_schema::{ArrowError, DataType, FieldRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema};
 use drumlin_format::schema::Schema;
 use drumlin_format::types::{NestedField, Type};
 
 use super::shape::{FileShape, is_unknown};
-use crate::arrow::column_to_arrow;
 use crate::error::{Error, Result};
 
-/// Checks that a batch has the columns of the table, in order, and no null where the schema forbids it.
+/// Checks that a batch has the columns of the table, in order, and no null where the schema forbids it. `arrow` are the
+/// columns in Arrow's terms.
 ///
 /// # Errors
 /// [`Error::Row`] names the column, and the row of the batch from 0.
-pub fn check_batch(table: &str, schema: &Schema, batch: &RecordBatch) -> Result<()> {
+pub fn check_batch(table: &str, schema: &Schema, arrow: &ArrowSchema, batch: &RecordBatch) -> Result<()> {
     let wrong = |reason: String| {
         Err(Error::Row {
             table: table.to_string(),
@@ -31,8 +31,8 @@ pub fn check_batch(table: &str, schema: &Schema, batch: &RecordBatch) -> Result<
         let (found, expected) = (batch.num_columns(), schema.fields().len());
         return wrong(format!("expected {expected} columns, found {found}"));
     }
-    for (field, column) in schema.fields().iter().zip(batch.columns()) {
-        let expected = column_to_arrow(field);
+    let expected = arrow.fields().iter();
+    for ((field, expected), column) in schema.fields().iter().zip(expected).zip(batch.columns()) {
         if !same_kind(expected.data_type(), column.data_type()) {
             return wrong(format!(
                 "column `{}` expects {} (as {} in Arrow), found {}",

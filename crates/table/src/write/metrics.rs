@@ -171,8 +171,8 @@ fn order(a: &Value, b: &Value) -> Option<Ordering> {
 /// A bound of zero covers both zeros.
 fn zero(bound: Value, lower: bool) -> Value {
     match bound {
-        Value::Float(v) if v == 0.0 => Value::Float(if lower { -0.0 } else { 0.0 }),
-        Value::Double(v) if v == 0.0 => Value::Double(if lower { -0.0 } else { 0.0 }),
+        Value::Float(0.0) => Value::Float(if lower { -0.0 } else { 0.0 }),
+        Value::Double(0.0) => Value::Double(if lower { -0.0 } else { 0.0 }),
         other => other,
     }
 }

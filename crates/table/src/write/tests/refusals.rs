@@ -6,10 +6,12 @@ use arrow::array::{Array, ArrayRef, Int32Array, Int64Array, ListArray, RecordBat
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema as ArrowSchema, TimeUnit};
 use drumlin_format::schema::Schema;
+use drumlin_format::transform::Transform;
 use drumlin_format::types::{ListType, MapType, NestedField, PrimitiveType as P, StructType, Type};
+use drumlin_format::value::Value;
 
 use super::rows::{Random, batch, rows_of, text};
-use super::{Arrangement, options, read, table, write, writer};
+use super::{Arrangement, files_there, options, read, table, write, writer};
 use crate::arrow::{schema_from_arrow, schema_to_arrow};
 use crate::error::Error;
 use crate::memory::UnlimitedMemory;
@@ -203,6 +205,21 @@ async fn errors_of_the_store_name_the_file() {
     let error = writer.finish().await.unwrap_err();
     assert!(matches!(error, Error::Store { .. }), "{error:?}");
     assert!(error.to_string().contains("00000-00000-"), "{error}");
+}
+
+#[tokio::test]
+async fn a_writer_that_failed_gives_no_files() {
+    let columns = vec![NestedField::required(1, "a", P::Int)];
+    let table = table(columns).by(1, "a", Transform::Identity).build();
+    let schema = table.metadata().current_schema();
+    let mut writer = writer(&table, options(&table), Arrangement::Clustered);
+    let row = |a| vec![Some(Value::Int(a))];
+    writer.write(&batch(schema, &[row(1)])).await.unwrap();
+    writer.write(&batch(schema, &[row(2), row(1)])).await.unwrap_err();
+    let error = writer.write(&batch(schema, &[row(3)])).await.unwrap_err();
+    assert!(error.to_string().contains("can only be aborted"), "{error}");
+    writer.finish().await.unwrap_err();
+    assert_eq!(files_there(&table).await, [""; 0]);
 }
 
 #[test]
