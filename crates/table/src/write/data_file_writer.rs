@@ -179,7 +179,7 @@ impl DataFileWriter {
     pub async fn abort(self, storage: &Storage) {
         let upload = self.writer.into_inner();
         let _ = upload.abort().await;
-        // A completion whose answer was lost may have made the file.
+        // A put or a completion whose answer was lost may have made the file.
         let _ = storage.delete(&self.location).await;
     }
 }

@@ -5,9 +5,11 @@
 //! - `file_metrics`: metrics against those that are worked out row by row
 //! - `transforms`: partition values against those of single values
 //! - `files`: which files there are: rolling, arrangement, caps, memory, abort
+//! - `faults`: stores that fail
 //! - `properties`, `locations`, `refusals`: table properties, places of files, what is refused
 
 mod every_type;
+mod faults;
 mod file_metrics;
 mod files;
 mod locations;
