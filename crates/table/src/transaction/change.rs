@@ -89,7 +89,7 @@ impl SnapshotChange {
     /// Adds data files in the place of all that is in their partitions; in the place of everything in a table without
     /// partitions.
     pub fn replace_partitions(added: Vec<DataFile>) -> Self {
-        Self::new(Kind::ReplacePartitions, added)
+        Self::new(Kind::ReplacePartitions, added).with_note("replace-partitions", "true")
     }
 
     /// Adds data files and delete files, and removes delete files that others replace: merge-on-read.
