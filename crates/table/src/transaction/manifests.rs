@@ -206,7 +206,7 @@ impl Manifests {
         let mut open = Vec::new();
         for (at, manifest) in manifests.iter().enumerate() {
             let spec = spec_of(table, manifest.partition_spec_id)?;
-            let complete = version == 1 || has_counts(manifest);
+            let complete = is_complete(manifest, version);
             if !complete || removal.may_touch(manifest, &table.partition_type(spec)) {
                 open.push((at, manifest.clone()));
             }
@@ -225,7 +225,7 @@ impl Manifests {
                     taken.insert(i);
                 }
             }
-            if taken.is_empty() && (version == 1 || has_counts(&manifest)) {
+            if taken.is_empty() && is_complete(&manifest, version) {
                 continue;
             }
             let filtered = self.without(&manifest, &entries, &taken, table).await?;
@@ -420,8 +420,8 @@ fn spec_of(table: &Table, spec_id: i32) -> Result<&Arc<PartitionSpec>> {
     })
 }
 
-/// Whether the list says all of a manifest that versions 2 and 3 have to say.
-fn has_counts(manifest: &ManifestFile) -> bool {
+/// Whether the list says all of a manifest that a list of the version has to say.
+fn is_complete(manifest: &ManifestFile, version: u8) -> bool {
     let files = [
         manifest.added_files_count,
         manifest.existing_files_count,
@@ -432,7 +432,9 @@ fn has_counts(manifest: &ManifestFile) -> bool {
         manifest.existing_rows_count,
         manifest.deleted_rows_count,
     ];
-    manifest.manifest_length > 0 && files.iter().all(Option::is_some) && rows.iter().all(Option::is_some)
+    let counted = files.iter().all(Option::is_some) && rows.iter().all(Option::is_some);
+    // Of manifests that the metadata names itself the length is not known.
+    manifest.manifest_length > 0 && (version == 1 || counted)
 }
 
 /// Bins of manifests, newest first as they are, each up to the target size, filled from the oldest on.
