@@ -40,10 +40,23 @@ pub(super) struct Manifests {
     written: Vec<String>,
     /// Those of the files that are added, with the format version they were written in.
     new: Option<(u8, Vec<NewManifest>)>,
-    /// What became of manifests that were opened to remove files, by their paths.
-    filtered: HashMap<String, Filtered>,
-    /// What became of manifests that were merged, by their paths.
-    merged: HashMap<Vec<String>, ManifestFile>,
+    /// What became of manifests that were opened to remove files.
+    filtered: HashMap<ManifestState, Filtered>,
+    /// What became of manifests that were merged.
+    merged: HashMap<Vec<ManifestState>, ManifestFile>,
+}
+
+/// A manifest as a list has it: its path, what its entries inherit, and the format version that it is rewritten in. The
+/// numbers of a manifest that an earlier change of the same transaction added are others on each try.
+type ManifestState = (String, i64, Option<i64>, u8);
+
+fn state_of(manifest: &ManifestFile, table: &Table) -> ManifestState {
+    (
+        manifest.manifest_path.clone(),
+        manifest.sequence_number,
+        manifest.first_row_id,
+        table.metadata().format_version(),
+    )
 }
 
 /// A manifest of added files.
@@ -249,7 +262,8 @@ impl Manifests {
             let taken = entries.iter().enumerate().filter(|(i, _)| taken.contains(i));
             taken.map(|(_, e)| e.data_file.clone()).collect::<Vec<_>>()
         };
-        if let Some(known) = self.filtered.get(&manifest.manifest_path)
+        let state = state_of(manifest, table);
+        if let Some(known) = self.filtered.get(&state)
             && known.removed == removed()
         {
             return Ok(known.clone());
@@ -267,8 +281,7 @@ impl Manifests {
             manifest: self.finish(writer, table).await?,
             removed: removed(),
         };
-        self.filtered
-            .insert(manifest.manifest_path.clone(), filtered.clone());
+        self.filtered.insert(state, filtered.clone());
         Ok(filtered)
     }
 
@@ -318,8 +331,8 @@ impl Manifests {
         files: &[&DataFile],
         table: &Table,
     ) -> Result<ManifestFile> {
-        let paths: Vec<String> = bin.iter().map(|s| s.file().manifest_path.clone()).collect();
-        if let Some(known) = self.merged.get(&paths) {
+        let states: Vec<ManifestState> = bin.iter().map(|s| state_of(s.file(), table)).collect();
+        if let Some(known) = self.merged.get(&states) {
             return Ok(known.clone());
         }
         let Some(first) = bin.first().map(Source::file) else {
@@ -352,7 +365,7 @@ impl Manifests {
             }
         }
         let merged = self.finish(writer, table).await?;
-        self.merged.insert(paths, merged.clone());
+        self.merged.insert(states, merged.clone());
         Ok(merged)
     }
 
