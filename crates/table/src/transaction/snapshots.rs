@@ -1,5 +1,6 @@
 //! Making the snapshot of a change.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -32,7 +33,12 @@ pub(super) struct PendingSnapshot {
 }
 
 impl PendingSnapshot {
-    pub fn new(change: SnapshotChange, table: &Table) -> Self {
+    pub fn new(mut change: SnapshotChange, table: &Table) -> Self {
+        // A file that is added twice is one.
+        let mut seen = HashSet::new();
+        change
+            .added
+            .retain(|file| seen.insert((Arc::clone(&file.file_path), file.content_offset)));
         let snapshot_id = table.metadata().new_snapshot_id();
         Self {
             change,
@@ -162,7 +168,7 @@ impl PendingSnapshot {
 
     /// The files that no try needs once the commit is known to have happened as in the last one.
     pub fn left_over(&self) -> Vec<String> {
-        let used: std::collections::HashSet<&String> = self.used.iter().collect();
+        let used: HashSet<&String> = self.used.iter().collect();
         let all = self.all_written();
         all.into_iter().filter(|path| !used.contains(path)).collect()
     }
