@@ -340,12 +340,14 @@ impl Manifests {
         };
         let spec = spec_of(table, first.partition_spec_id)?;
         let mut writer = writer(table, first.content, spec, self.snapshot_id)?;
-        let mut stored = futures::stream::iter(bin)
+        // Owned items: with borrowed ones the future of a commit could not be sent between threads.
+        let mut stored = futures::stream::iter(bin.to_vec())
             .map(|source| async move {
-                match source {
-                    Source::New(_) => Ok((source, Vec::new())),
-                    Source::Stored(file) => Ok::<_, Error>((source, entries_of(table, file).await?)),
-                }
+                let entries = match &source {
+                    Source::New(_) => Vec::new(),
+                    Source::Stored(file) => entries_of(table, file).await?,
+                };
+                Ok::<_, Error>((source, entries))
             })
             .buffered(CONCURRENT_MANIFESTS);
         while let Some((source, entries)) = stored.try_next().await? {
