@@ -71,22 +71,29 @@ impl Transaction {
                     }
                 }
             };
-            self.may_try_again(&reason)?;
             let wait = properties.retry.wait(attempt, random());
             let too_late = start.elapsed() + wait > properties.retry.total;
-            if attempt > properties.retry.retries || too_late {
-                return Err(Error::CommitRetries {
+            let stop = match self.may_try_again(&reason) {
+                Err(error) => Some(error),
+                Ok(()) if attempt > properties.retry.retries || too_late => Some(Error::CommitRetries {
                     table: self.ident.to_string(),
                     attempts: attempt,
                     last: reason,
-                });
-            }
-            sleep(wait).await;
-            let table = catalog.load_table(&self.ident).await?;
+                }),
+                Ok(()) => {
+                    sleep(wait).await;
+                    None
+                }
+            };
             // A server may have applied a request and answered its repetition.
-            base = match self.fate_in(table, &base, own.as_deref()) {
-                (Fate::Done(table), _) => return Ok(table),
-                (_, table) => table,
+            let now = match (catalog.load_table(&self.ident).await, stop) {
+                (Ok(table), stop) => (self.fate_in(table, &base, own.as_deref()), stop),
+                (Err(error), stop) => return Err(stop.unwrap_or(error)),
+            };
+            base = match now {
+                ((Fate::Done(table), _), _) => return Ok(table),
+                (_, Some(error)) => return Err(error),
+                ((_, table), None) => table,
             };
             self.may_build_on(&base)?;
         }
