@@ -202,13 +202,25 @@ impl Transaction {
         let log = metadata.metadata_log().iter().map(|e| e.metadata_file.as_str());
         let mut history: Vec<&str> = log.collect();
         history.push(table.metadata_location());
-        if has_all || metadata_location.is_some_and(|own| history.contains(&own)) {
+        let named = metadata_location.is_some_and(|own| history.contains(&own));
+        let same_table = metadata.table_uuid() == self.base.metadata().table_uuid();
+        let is_new = matches!(self.start, Start::Nothing(_));
+        // Snapshots have ids of their own, tables that are made, too. The name of a metadata file may be one that another
+        // commit took, where files are numbered; it tells only where there is nothing else.
+        let done = match ids.is_empty() {
+            true => named || (is_new && same_table),
+            false => has_all,
+        };
+        if done {
             return (Fate::Done(table.clone()), table);
+        }
+        if named {
+            return (Fate::Open, table);
         }
         // What came right after the base is not this commit: the pointer moved on, and the swap, which asks for the base,
         // cannot happen any more.
         let replaced = match self.start {
-            Start::Nothing(_) => metadata.table_uuid() != self.base.metadata().table_uuid(),
+            Start::Nothing(_) => !same_table,
             _ => {
                 let at = history.iter().position(|file| *file == base.metadata_location());
                 metadata_location.is_some() && at.is_some_and(|at| at + 1 < history.len())
