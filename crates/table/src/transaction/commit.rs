@@ -33,8 +33,8 @@ impl Transaction {
     pub async fn commit(mut self, catalog: &dyn Catalog) -> Result<Table> {
         let result = self.try_commit(catalog).await;
         match &result {
-            Ok(_) => self.clean_up(true).await,
-            Err(e) if e.nothing_was_committed() => self.clean_up(false).await,
+            Ok(table) => self.clean_up(Some(table)).await,
+            Err(e) if e.nothing_was_committed() => self.clean_up(None).await,
             // Nothing may be deleted: the table may name any of the files.
             Err(_) => {}
         }
@@ -233,15 +233,15 @@ impl Transaction {
     }
 
     /// Deletes what the tries have written and nothing needs. Failing to do so leaves files that nobody names.
-    async fn clean_up(&self, committed: bool) {
+    async fn clean_up(&self, committed: Option<&Table>) {
         let storage = self.table.storage();
         for change in &self.changes {
             let Change::Snapshot(pending) = change else {
                 continue;
             };
             let files = match committed {
-                true => pending.left_over(),
-                false => pending.all_written(),
+                Some(table) => pending.left_over(table.metadata()),
+                None => pending.all_written(),
             };
             for file in files {
                 // The error that matters is the one of the commit.

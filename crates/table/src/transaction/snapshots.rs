@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drumlin_format::manifest_list::{ManifestListOptions, write_manifest_list};
-use drumlin_format::metadata::TableUpdate;
+use drumlin_format::metadata::{TableMetadata, TableUpdate};
 use drumlin_format::snapshot::{MAIN_BRANCH, ManifestListLocation, Snapshot, SnapshotRef};
 
 use super::change::SnapshotChange;
@@ -166,9 +166,16 @@ impl PendingSnapshot {
         })
     }
 
-    /// The files that no try needs once the commit is known to have happened as in the last one.
-    pub fn left_over(&self) -> Vec<String> {
+    /// The files that no try needs, once the commit is known to have happened: none if it was not the last try that did.
+    pub fn left_over(&self, committed: &TableMetadata) -> Vec<String> {
         let used: HashSet<&String> = self.used.iter().collect();
+        let list = committed
+            .snapshot_by_id(self.snapshot_id)
+            .map(|s| &s.manifest_list);
+        match list {
+            Some(ManifestListLocation::File(list)) if used.contains(list) => {}
+            _ => return Vec::new(),
+        }
         let all = self.all_written();
         all.into_iter().filter(|path| !used.contains(path)).collect()
     }
