@@ -39,6 +39,10 @@ impl PendingSnapshot {
         change
             .added
             .retain(|file| seen.insert((Arc::clone(&file.file_path), file.content_offset)));
+        if change.assumptions.read_at.is_none() && change.depends_on_history() {
+            let head = table.metadata().refs().get(&change.branch);
+            change.assumptions.read_at = Some(head.map(|r| r.snapshot_id));
+        }
         let snapshot_id = table.metadata().new_snapshot_id();
         Self {
             change,
