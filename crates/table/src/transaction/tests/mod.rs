@@ -19,6 +19,9 @@
 
 mod catalog;
 mod checked;
+mod conflicts;
+mod layout;
 mod operations;
+mod retries;
 mod store;
 mod tables;
