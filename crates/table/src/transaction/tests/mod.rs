@@ -20,6 +20,7 @@
 mod catalog;
 mod checked;
 mod conflicts;
+mod faults;
 mod layout;
 mod operations;
 mod retries;
