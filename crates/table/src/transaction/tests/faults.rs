@@ -175,8 +175,14 @@ async fn faults_of(statement: Statement) {
     let names = catalog.steps.names();
     let steps = &names[start..];
     let has = |name: &str| steps.iter().any(|s| s == name);
-    assert!(has("commit") && (has("put") || statement == Statement::Properties), "{steps:?}");
-    assert!(statement != Statement::Late || (has("get") && has("load")), "{steps:?}");
+    assert!(
+        has("commit") && (has("put") || statement == Statement::Properties),
+        "{steps:?}"
+    );
+    assert!(
+        statement != Statement::Late || (has("get") && has("load")),
+        "{steps:?}"
+    );
     for n in 1..=steps.len() {
         let mut faults = vec![
             Fault::Fail,

@@ -23,6 +23,7 @@ mod conflicts;
 mod faults;
 mod layout;
 mod operations;
+mod random;
 mod retries;
 mod store;
 mod tables;
