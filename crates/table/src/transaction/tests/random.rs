@@ -20,7 +20,7 @@ use crate::table::Table;
 use crate::transaction::{SnapshotChange, Transaction};
 
 const WRITERS: usize = 3;
-const PARTITIONS: i32 = 3;
+const PARTITIONS: i32 = 2;
 
 #[derive(Debug, Clone, Copy)]
 enum Op {
@@ -312,6 +312,16 @@ async fn run(version: u8, min_merge: &str, target: &str, steps: Vec<Step>) {
         seen: model.now.clone(),
         at: model.history.len(),
     };
+    let first = SnapshotChange::append(vec![data_of("i0", 0), data_of("i1", 1)]);
+    let t = commit(&catalog, &t, first).await.unwrap();
+    let added = vec![("i0".to_string(), 0), ("i1".to_string(), 1)];
+    model.apply(Plan {
+        effects: Effects {
+            added,
+            ..Effects::default()
+        },
+        ..Plan::default()
+    });
     let mut writers = vec![seen(&t, &model); WRITERS];
     for (n, step) in steps.iter().enumerate() {
         if let Op::Upgrade = step.op {
@@ -423,11 +433,11 @@ async fn compare(t: &Table, model: &Model, what: &str) {
 
 fn step() -> impl Strategy<Value = Step> {
     let op = prop_oneof![
-        4 => Just(Op::Append),
-        2 => Just(Op::Delete),
+        2 => Just(Op::Append),
+        1 => Just(Op::Delete),
         1 => Just(Op::Rows),
         2 => Just(Op::Cow),
-        3 => Just(Op::Mor),
+        4 => Just(Op::Mor),
         1 => Just(Op::Partitions),
         2 => Just(Op::Rewrite),
         1 => Just(Op::Upgrade),
@@ -438,23 +448,29 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Isolation::Serializable)
     ];
     let mishap = prop_oneof![
-        6 => Just(Mishap::None),
+        9 => Just(Mishap::None),
         2 => Just(Mishap::Overtaken),
         1 => Just(Mishap::Fault(Fault::Fail)),
         1 => Just(Mishap::Fault(Fault::Unknown)),
         1 => Just(Mishap::Fault(Fault::ApplyThenFail)),
         1 => Just(Mishap::Fault(Fault::ApplyThenConflict)),
     ];
-    (0..WRITERS, op, isolation, any::<bool>(), 0..1_000_usize, mishap).prop_map(
-        |(writer, op, isolation, fresh, choice, mishap)| Step {
+    (
+        0..WRITERS,
+        op,
+        isolation,
+        prop::bool::weighted(0.2),
+        0..1_000_usize,
+        mishap,
+    )
+        .prop_map(|(writer, op, isolation, fresh, choice, mishap)| Step {
             writer,
             op,
             isolation,
             fresh,
             choice,
             mishap,
-        },
-    )
+        })
 }
 
 /// `DRUMLIN_TEST_CASES` asks for more.
@@ -471,7 +487,7 @@ proptest! {
         version in 1..=3_u8,
         min_merge in prop_oneof![Just("2"), Just("3"), Just("100")],
         target in prop_oneof![Just("1"), Just("5000"), Just("8388608")],
-        steps in prop::collection::vec(step(), 1..16),
+        steps in prop::collection::vec(step(), 3..18),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(run(version, min_merge, target, steps));
