@@ -139,6 +139,7 @@ impl Transaction {
 
     /// Adds a snapshot.
     #[must_use]
+    #[allow(clippy::should_implement_trait, reason = "it adds a change, not a number")]
     pub fn add(mut self, change: SnapshotChange) -> Self {
         let change = PendingSnapshot::new(
             change
