@@ -1,10 +1,11 @@
 //! Making the snapshot of a change.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use drumlin_format::manifest_list::{ManifestListOptions, write_manifest_list};
-use drumlin_format::metadata::TableUpdate;
+use drumlin_format::metadata::{TableMetadata, TableUpdate};
 use drumlin_format::snapshot::{MAIN_BRANCH, ManifestListLocation, Snapshot, SnapshotRef};
 
 use super::change::SnapshotChange;
@@ -32,7 +33,16 @@ pub(super) struct PendingSnapshot {
 }
 
 impl PendingSnapshot {
-    pub fn new(change: SnapshotChange, table: &Table) -> Self {
+    pub fn new(mut change: SnapshotChange, table: &Table) -> Self {
+        // A file that is added twice is one.
+        let mut seen = HashSet::new();
+        change
+            .added
+            .retain(|file| seen.insert((Arc::clone(&file.file_path), file.content_offset)));
+        if change.assumptions.read_at.is_none() && change.depends_on_history() {
+            let head = table.metadata().refs().get(&change.branch);
+            change.assumptions.read_at = Some(head.map(|r| r.snapshot_id));
+        }
         let snapshot_id = table.metadata().new_snapshot_id();
         Self {
             change,
@@ -160,9 +170,16 @@ impl PendingSnapshot {
         })
     }
 
-    /// The files that no try needs once the commit is known to have happened as in the last one.
-    pub fn left_over(&self) -> Vec<String> {
-        let used: std::collections::HashSet<&String> = self.used.iter().collect();
+    /// The files that no try needs, once the commit is known to have happened: none if it was not the last try that did.
+    pub fn left_over(&self, committed: &TableMetadata) -> Vec<String> {
+        let used: HashSet<&String> = self.used.iter().collect();
+        let list = committed
+            .snapshot_by_id(self.snapshot_id)
+            .map(|s| &s.manifest_list);
+        match list {
+            Some(ManifestListLocation::File(list)) if used.contains(list) => {}
+            _ => return Vec::new(),
+        }
         let all = self.all_written();
         all.into_iter().filter(|path| !used.contains(path)).collect()
     }
