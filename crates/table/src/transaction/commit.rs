@@ -49,6 +49,12 @@ impl Transaction {
         loop {
             attempt += 1;
             let (requirements, updates) = self.apply(&base).await?;
+            // Whatever the pointer is going to name must be there before it does.
+            for change in &mut self.changes {
+                if let Change::Snapshot(pending) = change {
+                    pending.flush(self.base.storage()).await?;
+                }
+            }
             let answer = catalog.commit(&self.ident, &requirements, &updates).await;
             let (reason, own) = match answer {
                 Ok(table) => return Ok(table),
@@ -88,7 +94,14 @@ impl Transaction {
             // A server may have applied a request and answered its repetition.
             let now = match (catalog.load_table(&self.ident).await, stop) {
                 (Ok(table), stop) => (self.fate_in(table, &base, own.as_deref()), stop),
-                (Err(error), stop) => return Err(stop.unwrap_or(error)),
+                (Err(error @ Error::NoSuchTable { .. }), stop) => return Err(stop.unwrap_or(error)),
+                // Whether the conflict was one with itself cannot be seen.
+                (Err(error), _) => {
+                    return Err(Error::CommitUnknown {
+                        table: self.ident.to_string(),
+                        source: Box::new(error),
+                    });
+                }
             };
             base = match now {
                 ((Fate::Done(table), _), _) => return Ok(table),

@@ -16,6 +16,7 @@ use super::validate::validate;
 use crate::clock::now_ms;
 use crate::error::{Error, Result};
 use crate::scan::manifests_of;
+use crate::storage::Storage;
 use crate::table::Table;
 
 /// A change and what its tries have written so far.
@@ -30,6 +31,8 @@ pub(super) struct PendingSnapshot {
     lists: Vec<String>,
     /// The files of the last try.
     used: Vec<String>,
+    /// Files that are on the disk for good.
+    flushed: HashSet<String>,
 }
 
 impl PendingSnapshot {
@@ -50,11 +53,22 @@ impl PendingSnapshot {
             manifests: Manifests::new(snapshot_id),
             lists: Vec::new(),
             used: Vec::new(),
+            flushed: HashSet::new(),
         }
     }
 
     pub fn snapshot_id(&self) -> i64 {
         self.snapshot_id
+    }
+
+    /// Waits until the files that the last try adds to the table are on the disk.
+    pub async fn flush(&mut self, storage: &Storage) -> Result<()> {
+        let data = self.change.added.iter().map(|f| f.file_path.to_string());
+        let own = self.all_written().into_iter().filter(|f| self.used.contains(f));
+        let new: Vec<String> = data.chain(own).filter(|f| !self.flushed.contains(f)).collect();
+        storage.flush(new.iter().map(String::as_str)).await?;
+        self.flushed.extend(new);
+        Ok(())
     }
 
     /// Writes the manifests and the manifest list of the change of this table. The updates add the snapshot and move its

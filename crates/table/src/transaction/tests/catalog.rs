@@ -58,6 +58,9 @@ fn storage_of(shelf: &Arc<Shelf>, steps: &Arc<Steps>) -> Storage {
     storage
         .register("memory:/", Arc::new(StepStore { shelf, steps }))
         .unwrap();
+    // Data files have names without a store, which are local, and are not there.
+    let disk = Arc::new(object_store::memory::InMemory::new());
+    storage.register("file:///", disk).unwrap();
     storage
 }
 
