@@ -18,6 +18,7 @@ use crate::filter::to_predicate;
 use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
 use crate::scan::builder::ScanBuilder;
+use crate::write::WriteTarget;
 
 /// A schema with a mark in its metadata, so that the columns of a table are never equal to the schema of a data file:
 /// there DataFusion would leave out what makes the columns of the table from those of the file.
@@ -36,6 +37,7 @@ pub struct IcebergTableProvider {
     schema: SchemaRef,
     columns: Arc<TableColumns>,
     metadata_columns: bool,
+    target: Option<WriteTarget>,
 }
 
 impl IcebergTableProvider {
@@ -50,7 +52,17 @@ impl IcebergTableProvider {
             columns: Arc::new(columns),
             table,
             metadata_columns: false,
+            target: None,
         })
+    }
+
+    /// The same, which may be written to.
+    #[must_use]
+    pub fn with_write_target(self, target: WriteTarget) -> Self {
+        Self {
+            target: Some(target),
+            ..self
+        }
     }
 
     /// The same with the metadata columns in its schema, behind the table's own. A column of the table hides the

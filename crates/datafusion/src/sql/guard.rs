@@ -6,12 +6,10 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan, WriteOp};
+use datafusion::logical_expr::{LogicalPlan, WriteOp};
 use datafusion::optimizer::AnalyzerRule;
-use datafusion::prelude::SessionContext;
 
 use super::version::as_versioned;
-use crate::catalog::IcebergSchemaProvider;
 
 /// Refuses `INSERT`, `DELETE`, `UPDATE`, `MERGE` and `TRUNCATE` on Iceberg tables.
 ///
@@ -28,32 +26,6 @@ impl AnalyzerRule for ReadOnlyGuard {
 
     fn name(&self) -> &str {
         "iceberg_read_only_guard"
-    }
-}
-
-/// An error if `plan` drops a table of a warehouse. DataFusion would say that it does not exist, or nothing at all under
-/// `IF EXISTS`. Views and external tables of the session may be dropped.
-pub(crate) async fn refuse_drops(plan: &LogicalPlan, ctx: &SessionContext) -> Result<()> {
-    let LogicalPlan::Ddl(DdlStatement::DropTable(drop)) = plan else {
-        return Ok(());
-    };
-    let state = ctx.state();
-    let defaults = &state.config_options().catalog;
-    let name = drop
-        .name
-        .clone()
-        .resolve(&defaults.default_catalog, &defaults.default_schema);
-    let catalog = state.catalog_list().catalog(&name.catalog);
-    let schema = catalog.and_then(|c| c.schema(&name.schema));
-    let warehouse = schema
-        .as_deref()
-        .and_then(|s| s.downcast_ref::<IcebergSchemaProvider>());
-    match warehouse {
-        Some(warehouse) if warehouse.is_in_warehouse(&name.table).await? => plan_err!(
-            "DROP TABLE {}: Drumlin only reads Iceberg tables yet; drop it with another engine",
-            drop.name
-        ),
-        _ => Ok(()),
     }
 }
 

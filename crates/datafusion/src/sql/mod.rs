@@ -58,7 +58,9 @@
 //!   work or are refused there, too.
 
 mod clause;
+mod constant;
 mod cte_scopes;
+mod ddl;
 mod guard;
 mod hidden_columns;
 mod install;
@@ -81,7 +83,7 @@ use datafusion::common::{DFSchema, plan_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
@@ -135,16 +137,24 @@ pub async fn sql(ctx: &SessionContext, sql: &str) -> Result<DataFrame> {
 /// # Errors
 /// As [`sql`], with line and column of the whole text.
 pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -> Result<DataFrame> {
-    let plan = statement_to_plan(ctx.state(), statement).await?;
-    guard::refuse_drops(&plan, ctx).await?;
+    let state = ctx.state();
+    if let Some(ddl) = ddl::parse(&state, statement)? {
+        ddl::execute(ddl, &state).await?;
+        return Ok(DataFrame::new(state, LogicalPlanBuilder::empty(false).build()?));
+    }
+    let plan = statement_to_plan(state, statement).await?;
     ctx.execute_logical_plan(plan).await
 }
 
 /// The logical plan of one statement, not executed.
 ///
 /// # Errors
-/// As [`sql`].
+/// As [`sql`]; a statement on tables or schemas of an Iceberg catalog (`CREATE TABLE`, `DROP TABLE`, `CREATE SCHEMA`, `DROP SCHEMA`)
+/// has no plan.
 pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
+    if ddl::parse(&state, statement)?.is_some() {
+        return plan_err!("this statement has no plan: it takes effect when it is run");
+    }
     let (mut parsed, clauses) = parse(&state, statement)?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
