@@ -96,7 +96,7 @@ impl Engine {
         };
         let warehouse =
             ObjectStoreCatalog::new(self.storage.clone(), &self.warehouse).with_open_options(guess);
-        context.register_catalog("warehouse", Arc::new(IcebergCatalogProvider::new(warehouse)));
+        context.register_catalog("warehouse", Arc::new(IcebergCatalogProvider::new(Arc::new(warehouse))));
         Ok(context)
     }
 

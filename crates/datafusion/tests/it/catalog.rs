@@ -35,7 +35,7 @@ fn session(warehouse: &Path) -> SessionContext {
     let storage = conformance::storage();
     let ctx = extended(&storage, SessionConfig::new().with_information_schema(true));
     let catalog = ObjectStoreCatalog::new(storage, warehouse.to_str().unwrap());
-    ctx.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(catalog)));
+    ctx.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(Arc::new(catalog))));
     ctx
 }
 

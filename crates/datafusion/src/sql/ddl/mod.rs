@@ -22,7 +22,6 @@ use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use super::SqlStatement;
-use super::split::dialect;
 
 pub(super) use execute::execute;
 use target::{SchemaTarget, TableTarget};
@@ -72,15 +71,9 @@ pub(super) struct CreateTable {
 /// # Errors
 /// A clause that is not understood, by its name and place.
 pub(super) fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<Option<Ddl>> {
-    let dialect = dialect(state)?;
     let cursor = tokens::Tokens::new(
         &statement.tokens,
         state.config().options().sql_parser.enable_ident_normalization,
     );
-    parse::Parser {
-        cursor,
-        state,
-        dialect: dialect.as_ref(),
-    }
-    .statement()
+    parse::Parser { cursor, state }.statement()
 }

@@ -21,7 +21,6 @@ const SCHEMA_WORDS: [&str; 2] = ["SCHEMA", "NAMESPACE"];
 pub(super) struct Parser<'a> {
     pub(super) cursor: Tokens,
     pub(super) state: &'a SessionState,
-    pub(super) dialect: &'a dyn Dialect,
 }
 
 impl Parser<'_> {
