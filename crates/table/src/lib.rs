@@ -11,6 +11,7 @@
 //! | [`predicate`] | predicates bound to field ids, and what metadata proves about them |
 //! | [`scan`] | planning: from a predicate to the files that may hold its rows |
 //! | [`deletes`] | which delete files apply to a data file, and what they delete |
+//! | [`transaction`] | changes of a table: worked out, validated, committed, tried again |
 //! | [`arrow`] | schemas in Arrow's terms |
 //! | [`data_file`] | the rows of a file of any format as Arrow batches |
 
@@ -26,6 +27,7 @@ pub mod scan;
 pub mod storage;
 pub mod table;
 mod tasks;
+pub mod transaction;
 
 pub use error::{Error, Result};
 pub use table::{OpenOptions, Table, TableVersion, VERSION_HINT};

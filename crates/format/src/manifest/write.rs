@@ -53,6 +53,15 @@ struct Counts {
 impl<'a> ManifestWriter<'a> {
     /// A manifest without entries.
     pub fn new(options: ManifestWriterOptions<'a>) -> Result<Self> {
+        Self::with_partition_type(options, options.spec.partition_type(options.schema))
+    }
+
+    /// A manifest without entries, whose tuples are of this type: for a spec some of whose source columns the schema does
+    /// not have any more.
+    pub fn with_partition_type(
+        options: ManifestWriterOptions<'a>,
+        partition_type: StructType,
+    ) -> Result<Self> {
         let version = options.format_version;
         if !(1..=3).contains(&version) {
             return Err(Error::unsupported(format!(
@@ -62,7 +71,6 @@ impl<'a> ManifestWriter<'a> {
         if version == 1 && options.content == ManifestContent::Deletes {
             return Err(Error::invalid("manifest", "format version 1 has no delete files"));
         }
-        let partition_type = options.spec.partition_type(options.schema);
         let schema = manifest_entry(version, &partition_type)?.to_string();
         let mut metadata = vec![
             ("schema", options.schema.to_json()?.to_string()),

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use drumlin_format::metadata::{TableRequirement, TableUpdate};
 
 pub use name::{Namespace, TableIdent};
+pub(crate) use new_table::replacement;
 pub use new_table::{StagedTable, TableCreation};
 
 use crate::error::{Error, Result};

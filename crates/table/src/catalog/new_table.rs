@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use drumlin_format::metadata::{
-    NewTable, TableMetadata, TableMetadataBuilder, TableRequirement, TableUpdate, UnboundPartitionSpec,
+    LAST_ADDED, NewTable, TableMetadata, TableMetadataBuilder, TableRequirement, TableUpdate,
+    UnboundPartitionSpec, assign_fresh_ids,
 };
 use drumlin_format::schema::Schema;
+use drumlin_format::snapshot::MAIN_BRANCH;
 use drumlin_format::sort::SortOrder;
 
 use super::TableIdent;
@@ -52,6 +54,53 @@ pub struct StagedTable {
     ident: TableIdent,
     metadata: Arc<TableMetadata>,
     updates: Vec<TableUpdate>,
+}
+
+/// The updates that replace a table's columns, layout and rows: it is empty after them, but keeps its id, its old
+/// snapshots and the ids of columns whose names stay.
+///
+/// # Errors
+/// [`crate::Error::Format`] for what the format does not allow.
+pub(crate) fn replacement(table: &Table, creation: TableCreation) -> Result<Vec<TableUpdate>> {
+    let metadata = table.metadata();
+    let base = Some(metadata.current_schema().as_ref());
+    let (schema, ids) = assign_fresh_ids(&creation.schema, base, metadata.last_column_id())?;
+    let new_ids = |old: &[i32], what: &str| -> Result<Vec<i32>> {
+        let id = |id: &i32| {
+            let reason = format!("the schema has no column with the id {id}");
+            let found = ids.get(id).copied();
+            found.ok_or_else(|| drumlin_format::Error::invalid(what, reason).into())
+        };
+        old.iter().map(id).collect()
+    };
+    let mut spec = creation.partition_spec;
+    spec.spec_id = None;
+    for field in &mut spec.fields {
+        field.source_ids = new_ids(&field.source_ids, &format!("partition field `{}`", field.name))?;
+        field.field_id = None;
+    }
+    let mut order = creation.sort_order;
+    for field in &mut order.fields {
+        field.source_ids = new_ids(&field.source_ids, "sort order")?;
+    }
+    let mut updates = vec![
+        TableUpdate::RemoveSnapshotRef(MAIN_BRANCH.to_string()),
+        TableUpdate::AddSchema(Arc::new(schema)),
+        TableUpdate::SetCurrentSchema(LAST_ADDED),
+        TableUpdate::AddSpec(spec),
+        TableUpdate::SetDefaultSpec(LAST_ADDED),
+        TableUpdate::AddSortOrder(order),
+        TableUpdate::SetDefaultSortOrder(LAST_ADDED),
+    ];
+    if let Some(location) = creation.location {
+        updates.push(TableUpdate::SetLocation(
+            location.trim_end_matches('/').to_string(),
+        ));
+    }
+    if !creation.properties.is_empty() {
+        updates.push(TableUpdate::SetProperties(creation.properties));
+    }
+    Ok(updates)
 }
 
 impl StagedTable {

@@ -81,7 +81,7 @@ impl DeleteIndex {
                 };
                 self.vectors.entry(Arc::clone(path)).or_default().push(file);
             }
-            (DataContent::PositionDeletes, _) => match only_path(deletes) {
+            (DataContent::PositionDeletes, _) => match data_file_of(deletes) {
                 Some(path) => self.by_path.entry(path).or_default().push(file),
                 None => self.by_partition.entry(key(deletes)).or_default().push(file),
             },
@@ -296,7 +296,7 @@ fn tuple_bytes(tuple: &PartitionTuple) -> Vec<u8> {
 }
 
 /// The one data file that position deletes are for, if there is only one.
-fn only_path(deletes: &DataFile) -> Option<Arc<str>> {
+pub fn data_file_of(deletes: &DataFile) -> Option<Arc<str>> {
     if let Some(path) = &deletes.referenced_data_file {
         return Some(Arc::clone(path));
     }

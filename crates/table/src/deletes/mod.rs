@@ -47,7 +47,7 @@ pub use key_columns::KeyColumn;
 pub use key_set::KeySet;
 
 pub(crate) use index::DeleteIndex;
-pub use index::scope_of;
+pub use index::{data_file_of, scope_of};
 
 use crate::error::Result;
 use crate::table::Table;

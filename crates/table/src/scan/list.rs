@@ -1,7 +1,7 @@
 //! The manifests of a snapshot.
 
 use drumlin_format::avro::Container;
-use drumlin_format::manifest::ManifestContent;
+use drumlin_format::manifest::{ManifestContent, ManifestEntry, ManifestProjection, read_manifest};
 use drumlin_format::manifest_list::{ManifestFile, read_manifest_list};
 use drumlin_format::snapshot::{ManifestListLocation, Snapshot};
 
@@ -70,6 +70,28 @@ fn spec_of_header(manifest: &[u8]) -> drumlin_format::Result<Option<i32>> {
     Ok(container
         .text("partition-spec-id")?
         .and_then(|id| id.parse().ok()))
+}
+
+/// Reads the entries of a manifest, deleted ones among them, with all that it says.
+pub async fn entries_of(table: &Table, manifest: &ManifestFile) -> Result<Vec<ManifestEntry>> {
+    let id = manifest.partition_spec_id;
+    let path = &manifest.manifest_path;
+    let spec = table.metadata().spec_by_id(id).ok_or_else(|| {
+        let reason = format!("table `{}` has no such spec", table.name());
+        drumlin_format::Error::invalid(format!("partition spec id {id} of the manifest `{path}`"), reason)
+    })?;
+    let bytes = table
+        .storage()
+        .read(path)
+        .await
+        .map_err(|e| e.needed_for(table.files_needed_for()))?;
+    let read = read_manifest(
+        &bytes,
+        manifest,
+        &table.partition_type(spec),
+        ManifestProjection::ALL,
+    );
+    Ok(read.map_err(|e| e.in_file(path))?.entries)
 }
 
 impl Table {

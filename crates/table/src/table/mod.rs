@@ -83,6 +83,24 @@ impl Table {
         self.snapshot.as_ref()
     }
 
+    /// The same table pinned at the head of a branch that is written to, with the current schema.
+    pub(crate) fn at_head(&self, head: Option<&Arc<Snapshot>>) -> Self {
+        Self {
+            snapshot: head.cloned(),
+            schema: Arc::clone(self.metadata.current_schema()),
+            version: None,
+            ..self.clone()
+        }
+    }
+
+    /// The folder that new manifests, manifest lists and metadata files are written to (`write.metadata.path`).
+    pub fn metadata_folder(&self) -> String {
+        match self.metadata.property("write.metadata.path") {
+            Some(folder) => folder.trim_end_matches('/').to_string(),
+            None => format!("{}/metadata", self.metadata.location().trim_end_matches('/')),
+        }
+    }
+
     /// The schema that is read: that of the snapshot for a snapshot, tag or time, the table's current one otherwise.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema

@@ -1,0 +1,235 @@
+//! What a snapshot is to change, said without regard to the state of the table: it can be carried out again on another one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use drumlin_format::manifest::{DataContent, DataFile};
+use drumlin_format::snapshot::{MAIN_BRANCH, Operation};
+
+use crate::predicate::Predicate;
+
+/// A change of a table's files that one snapshot makes.
+///
+/// It names the files that come and go, and what it assumes about the commits since the table was read
+/// ([`read_at`](Self::read_at) and the `refuse_` methods). Without assumptions it is retried on whatever is there.
+#[derive(Debug, Clone)]
+pub struct SnapshotChange {
+    pub(super) kind: Kind,
+    pub(super) branch: String,
+    pub(super) added: Vec<DataFile>,
+    pub(super) removed: Vec<DataFile>,
+    pub(super) removed_paths: HashSet<Arc<str>>,
+    pub(super) removed_rows: Option<Predicate>,
+    pub(super) data_sequence_number: Option<i64>,
+    pub(super) assumptions: Assumptions,
+    pub(super) notes: Vec<(String, String)>,
+    pub(super) merge: bool,
+}
+
+/// Which of the operations of the reference implementation it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Append,
+    DeleteFiles,
+    Overwrite,
+    ReplacePartitions,
+    RowDelta,
+    RewriteFiles,
+}
+
+/// What may not have happened since the table was read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Assumptions {
+    /// The snapshot that was read: `None` is not said, `Some(None)` is a table without snapshots.
+    pub read_at: Option<Option<i64>>,
+    /// The rows that were read.
+    pub rows: Option<Predicate>,
+    /// New data files that may hold such rows are a conflict.
+    pub no_new_data: bool,
+    /// New delete files that may delete such rows, and the removal of data files that may hold them, are a conflict.
+    pub no_new_deletes: bool,
+    /// Data files that must still be there: those that new position deletes point at.
+    pub referenced: HashSet<Arc<str>>,
+    /// Whether a plain delete may have removed them: their rows are gone all the same.
+    pub forgive_deleted: bool,
+}
+
+impl SnapshotChange {
+    fn new(kind: Kind, added: Vec<DataFile>) -> Self {
+        Self {
+            kind,
+            branch: MAIN_BRANCH.to_string(),
+            added,
+            removed: Vec::new(),
+            removed_paths: HashSet::new(),
+            removed_rows: None,
+            data_sequence_number: None,
+            assumptions: Assumptions::default(),
+            notes: Vec::new(),
+            merge: true,
+        }
+    }
+
+    /// Adds data files.
+    pub fn append(files: Vec<DataFile>) -> Self {
+        Self::new(Kind::Append, files)
+    }
+
+    /// Removes whole files: those named by [`remove`](Self::remove) and [`remove_path`](Self::remove_path), and those all of whose rows
+    /// [`remove_rows`](Self::remove_rows) keeps.
+    pub fn delete_files() -> Self {
+        Self::new(Kind::DeleteFiles, Vec::new())
+    }
+
+    /// Removes whole files and adds others: what copy-on-write and a static overwrite do.
+    pub fn overwrite(added: Vec<DataFile>) -> Self {
+        Self::new(Kind::Overwrite, added)
+    }
+
+    /// Adds data files in the place of all that is in their partitions; in the place of everything in a table without
+    /// partitions.
+    pub fn replace_partitions(added: Vec<DataFile>) -> Self {
+        Self::new(Kind::ReplacePartitions, added)
+    }
+
+    /// Adds data files and delete files, and removes delete files that others replace: merge-on-read.
+    pub fn row_delta(added: Vec<DataFile>) -> Self {
+        Self::new(Kind::RowDelta, added)
+    }
+
+    /// Puts files in the place of others that hold the same rows: compaction.
+    pub fn rewrite_files(removed: Vec<DataFile>, added: Vec<DataFile>) -> Self {
+        Self {
+            removed,
+            ..Self::new(Kind::RewriteFiles, added)
+        }
+    }
+
+    /// Changes this branch instead of `main`.
+    #[must_use]
+    pub fn on_branch(mut self, branch: impl Into<String>) -> Self {
+        self.branch = branch.into();
+        self
+    }
+
+    /// Notes something in the summary of the snapshot.
+    #[must_use]
+    pub fn with_note(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.notes.push((key.into(), value.into()));
+        self
+    }
+
+    /// Removes these data or delete files. One that is gone when the commit is made is a conflict.
+    #[must_use]
+    pub fn remove(mut self, files: impl IntoIterator<Item = DataFile>) -> Self {
+        self.removed.extend(files);
+        self
+    }
+
+    /// Removes the data files with these paths. One that is gone when the commit is made is a conflict.
+    #[must_use]
+    pub fn remove_paths(mut self, paths: impl IntoIterator<Item = Arc<str>>) -> Self {
+        self.removed_paths.extend(paths);
+        self
+    }
+
+    /// Removes the files all of whose rows the predicate keeps. A file of which it may keep some rows only is an error.
+    #[must_use]
+    pub fn remove_rows(mut self, rows: Predicate) -> Self {
+        self.removed_rows = Some(rows);
+        self
+    }
+
+    /// Keeps old manifests as they are, however many and small: a little faster, but reading gets slower.
+    #[must_use]
+    pub fn without_merge(mut self) -> Self {
+        self.merge = false;
+        self
+    }
+
+    /// The data sequence number of the added data files, instead of that of the commit: the one that the files had which
+    /// they replace, so that equality deletes that were newer still apply.
+    #[must_use]
+    pub fn with_data_sequence_number(mut self, number: i64) -> Self {
+        self.data_sequence_number = Some(number);
+        self
+    }
+
+    /// The snapshot that was read, which later commits are compared with; `None` if the table had none.
+    #[must_use]
+    pub fn read_at(mut self, snapshot_id: Option<i64>) -> Self {
+        self.assumptions.read_at = Some(snapshot_id);
+        self
+    }
+
+    /// The rows that were read: every one that could have changed the outcome, not only those that were written. Without
+    /// it all rows were.
+    #[must_use]
+    pub fn rows_read(mut self, rows: Predicate) -> Self {
+        self.assumptions.rows = Some(rows);
+        self
+    }
+
+    /// New data files that may hold rows like those that were read are a conflict (serializable isolation).
+    #[must_use]
+    pub fn refuse_new_data(mut self) -> Self {
+        self.assumptions.no_new_data = true;
+        self
+    }
+
+    /// New deletes of rows like those that were read are a conflict, and so is the removal of data files that may hold them.
+    #[must_use]
+    pub fn refuse_new_deletes(mut self) -> Self {
+        self.assumptions.no_new_deletes = true;
+        self
+    }
+
+    /// Data files that must still be there, as new deletes point at them. `forgive_deleted`: unless a commit that only
+    /// deleted removed them.
+    #[must_use]
+    pub fn require_files(mut self, paths: impl IntoIterator<Item = Arc<str>>, forgive_deleted: bool) -> Self {
+        self.assumptions.referenced.extend(paths);
+        self.assumptions.forgive_deleted = forgive_deleted;
+        self
+    }
+
+    /// The branch that it changes.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// What the snapshot says that it did.
+    pub(super) fn operation(&self) -> Operation {
+        let adds = |data: bool| {
+            self.added
+                .iter()
+                .any(|f| (f.content == DataContent::Data) == data)
+        };
+        let removes =
+            !self.removed.is_empty() || !self.removed_paths.is_empty() || self.removed_rows.is_some();
+        match self.kind {
+            Kind::Append => Operation::Append,
+            Kind::DeleteFiles => Operation::Delete,
+            Kind::ReplacePartitions => Operation::Overwrite,
+            Kind::RewriteFiles => Operation::Replace,
+            Kind::Overwrite => match (adds(true), removes) {
+                (true, false) => Operation::Append,
+                (false, true) => Operation::Delete,
+                _ => Operation::Overwrite,
+            },
+            Kind::RowDelta => match (adds(true), adds(false), removes) {
+                (true, false, false) => Operation::Append,
+                (false, true, _) => Operation::Delete,
+                _ => Operation::Overwrite,
+            },
+        }
+    }
+
+    /// The rows that were read: those that are removed, where nothing else is said and no files are named.
+    pub(super) fn rows(&self) -> Predicate {
+        let named = !self.removed.is_empty() || !self.removed_paths.is_empty();
+        let removed = self.removed_rows.clone().filter(|_| !named);
+        let rows = self.assumptions.rows.clone().or(removed);
+        rows.unwrap_or(Predicate::AlwaysTrue)
+    }
+}
