@@ -13,6 +13,8 @@
 //! | [`deletes`] | which delete files apply to a data file, and what they delete |
 //! | [`arrow`] | schemas in Arrow's terms |
 //! | [`data_file`] | the rows of a file of any format as Arrow batches |
+//! | [`write`](mod@write) | writing data files, with their metrics |
+//! | [`memory`] | where memory is accounted |
 
 pub mod arrow;
 mod cache;
@@ -21,11 +23,13 @@ mod clock;
 pub mod data_file;
 pub mod deletes;
 pub mod error;
+pub mod memory;
 pub mod predicate;
 pub mod scan;
 pub mod storage;
 pub mod table;
 mod tasks;
+pub mod write;
 
 pub use error::{Error, Result};
 pub use table::{OpenOptions, Table, TableVersion, VERSION_HINT};
