@@ -161,8 +161,8 @@ pub enum Error {
     /// Something of the table or the request that this library does not do.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// Deletes that do not fit into the memory that there is for them.
-    #[error("no memory to hold the deletes of a scan: {0}")]
+    /// Deletes of a scan, or data files being written, that do not fit into the memory that there is for them.
+    #[error("not enough memory: {0}")]
     NoMemory(String),
     /// A part of the work that stopped without a result.
     #[error("planning stopped: {0}")]

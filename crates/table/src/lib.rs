@@ -14,6 +14,8 @@
 //! | [`transaction`] | changes of a table: worked out, validated, committed, tried again |
 //! | [`arrow`] | schemas in Arrow's terms |
 //! | [`data_file`] | the rows of a file of any format as Arrow batches |
+//! | [`write`](mod@write) | writing data files, with their metrics |
+//! | [`memory`] | where memory is accounted |
 
 pub mod arrow;
 mod cache;
@@ -22,12 +24,10 @@ mod clock;
 pub mod data_file;
 pub mod deletes;
 pub mod error;
+pub mod memory;
 pub mod predicate;
 pub mod scan;
 pub mod storage;
 pub mod table;
 mod tasks;
-pub mod transaction;
-
-pub use error::{Error, Result};
-pub use table::{OpenOptions, Table, TableVersion, VERSION_HINT};
+pub mod write;

@@ -61,6 +61,11 @@ impl MemoryAccount for PoolAccount {
         let taken = self.0.try_grow(bytes);
         taken.map_err(|e| drumlin_table::Error::NoMemory(e.to_string()))
     }
+
+    fn shrink(&self, bytes: usize) {
+        // More than was taken is nothing to give back.
+        let _ = self.0.try_shrink(bytes);
+    }
 }
 
 impl ScanDeletes {

@@ -1,7 +1,7 @@
 //! The parameters of geometries and geographies as GeoArrow writes them: JSON with the coordinate reference system and,
 //! for geographies, how edges run.
 
-use drumlin_format::types::EdgeAlgorithm;
+use drumlin_format::types::{EdgeAlgorithm, PrimitiveType};
 use serde_json::{Map, Value as Json};
 
 /// The reference system where a type names none (§ Primitive Types).
@@ -34,6 +34,31 @@ pub fn parameters(crs: Option<&str>, edges: Option<EdgeAlgorithm>) -> String {
         parameters.insert("edges".to_string(), Json::from(name));
     }
     Json::Object(parameters).to_string()
+}
+
+/// The type that such parameters say; `None` for a reference system that is spelled out, which Iceberg types only name.
+pub fn from_parameters(parameters: &str) -> Option<PrimitiveType> {
+    let parameters = serde_json::from_str::<Json>(parameters).unwrap_or_default();
+    let text = |key: &str| parameters.get(key).and_then(Json::as_str);
+    if parameters.get("crs").is_some_and(|crs| !crs.is_string() && !crs.is_null()) {
+        return None;
+    }
+    let crs = text("crs").map(|crs| match text("crs_type") {
+        Some("srid") => format!("srid:{crs}"),
+        None if !crs.contains(':') => format!("projjson:{crs}"),
+        _ => crs.to_string(),
+    });
+    let crs = crs.filter(|crs| crs != DEFAULT_CRS);
+    let algorithm = match text("edges") {
+        Some("spherical") => EdgeAlgorithm::Spherical,
+        Some("vincenty") => EdgeAlgorithm::Vincenty,
+        Some("thomas") => EdgeAlgorithm::Thomas,
+        Some("andoyer") => EdgeAlgorithm::Andoyer,
+        Some("karney") => EdgeAlgorithm::Karney,
+        _ => return Some(PrimitiveType::Geometry { crs }),
+    };
+    let algorithm = (algorithm != EdgeAlgorithm::Spherical).then_some(algorithm);
+    Some(PrimitiveType::Geography { crs, algorithm })
 }
 
 #[cfg(test)]

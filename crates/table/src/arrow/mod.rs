@@ -1,4 +1,4 @@
-//! Iceberg schemas in Arrow's terms.
+//! Iceberg schemas in Arrow's terms, and back ([`schema_from_arrow`]).
 //!
 //! Every field carries its id in the metadata key [`FIELD_ID_KEY`], at each level of nesting, as Parquet readers
 //! report it. Types map as follows; what Arrow cannot say stands in an extension type name.
@@ -16,6 +16,7 @@
 //! | unknown | `Null` |
 //! | list, map, struct | `List`, `Map`, `Struct` |
 
+mod from_arrow;
 mod geo;
 
 use std::collections::HashMap;
@@ -24,6 +25,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 use drumlin_format::schema::Schema;
 use drumlin_format::types::{EdgeAlgorithm, NestedField, PrimitiveType, StructType, Type};
+
+pub use from_arrow::schema_from_arrow;
 
 /// The key of field metadata under which Parquet readers and writers of Arrow keep the field id, as decimal text.
 pub const FIELD_ID_KEY: &str = "PARQUET:field_id";

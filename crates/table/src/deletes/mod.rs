@@ -49,17 +49,10 @@ pub use key_set::KeySet;
 pub(crate) use index::DeleteIndex;
 pub use index::{data_file_of, scope_of};
 
+pub use crate::memory::MemoryAccount;
+
 use crate::error::Result;
 use crate::table::Table;
-
-/// Where the memory of loaded deletes is accounted.
-pub trait MemoryAccount: Send + Sync {
-    /// Takes so many more bytes.
-    ///
-    /// # Errors
-    /// There is no more memory to be had.
-    fn grow(&self, bytes: usize) -> Result<()>;
-}
 
 /// The deletes of one data file.
 #[derive(Debug, Clone, Default)]

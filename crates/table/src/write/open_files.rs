@@ -1,0 +1,298 @@
+//! The open files of a writer: when they are closed, and their memory.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use drumlin_format::manifest::DataFile;
+use drumlin_format::partition::PartitionTuple;
+use uuid::Uuid;
+
+use super::data_file_writer::{DataFileWriter, FileKind};
+use super::partition::PartitionKey;
+use super::{LocationProvider, WriteOptions, WriteProgress};
+use crate::error::{Error, Result};
+use crate::memory::MemoryAccount;
+use crate::storage::Storage;
+
+/// The most rows that are encoded before the size of the file is looked at again.
+const MAX_SLICE_ROWS: usize = 8 * 1024;
+
+/// The same in bytes of memory, as far as they can be told.
+const MAX_SLICE_BYTES: u64 = 16 << 20;
+
+/// The fewest rows that a batch is cut into.
+const MIN_SLICE_ROWS: u64 = 64;
+
+/// The open and the closed files of a writer. What is left of them when it is dropped is removed.
+pub struct OpenFiles {
+    kind: Arc<FileKind>,
+    storage: Storage,
+    locations: LocationProvider,
+    progress: Arc<WriteProgress>,
+    /// The start of the names of files, unique to this writer.
+    name: String,
+    /// How many files were started.
+    started: usize,
+    open: HashMap<PartitionKey, OpenFile>,
+    closed: Vec<DataFile>,
+    max_open: usize,
+    memory: Reservation,
+}
+
+struct OpenFile {
+    file: DataFileWriter,
+    /// The bytes that are accounted for it.
+    accounted: usize,
+}
+
+/// A partition that rows are written to.
+pub struct Partition<'a> {
+    /// What tells it from others.
+    pub key: &'a [u8],
+    /// Its values.
+    pub tuple: PartitionTuple,
+    /// Its folder.
+    pub path: String,
+}
+
+/// Bytes that were taken from an account, up to a limit, and are given back at the latest when this is dropped.
+struct Reservation {
+    account: Arc<dyn MemoryAccount>,
+    taken: usize,
+    limit: usize,
+}
+
+impl Reservation {
+    fn grow(&mut self, bytes: usize) -> Result<()> {
+        let taken = self.taken.saturating_add(bytes);
+        if taken > self.limit {
+            return Err(Error::NoMemory(format!(
+                "the open data files of a writer need {taken} bytes, of {} that they may take",
+                self.limit
+            )));
+        }
+        self.account.grow(bytes)?;
+        self.taken = taken;
+        Ok(())
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.taken);
+        self.account.shrink(bytes);
+        self.taken -= bytes;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.account.shrink(self.taken);
+    }
+}
+
+impl OpenFiles {
+    /// No files yet.
+    pub fn new(
+        kind: FileKind,
+        storage: &Storage,
+        options: &WriteOptions,
+        account: Arc<dyn MemoryAccount>,
+        progress: Arc<WriteProgress>,
+    ) -> Self {
+        Self {
+            kind: Arc::new(kind),
+            storage: storage.clone(),
+            locations: options.locations.clone(),
+            progress,
+            // `<task>-<attempt>-<operation>`: there is one attempt.
+            name: format!("{:05}-{:05}-{}", options.partition_id, 0, Uuid::new_v4()),
+            started: 0,
+            open: HashMap::new(),
+            closed: Vec::new(),
+            max_open: options.max_open_files,
+            memory: Reservation {
+                account,
+                taken: 0,
+                limit: options.memory_limit_bytes,
+            },
+        }
+    }
+
+    /// What the files have in common.
+    pub fn kind(&self) -> &FileKind {
+        &self.kind
+    }
+
+    /// Writes rows with the columns of the files to the file of a partition, which is opened if it is not, and closed
+    /// where it has its size.
+    pub async fn write(&mut self, partition: &Partition<'_>, batch: &RecordBatch) -> Result<()> {
+        let target = self.kind.target_bytes;
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let file = self.opened(partition).await?;
+            let rows = slice_rows(file, batch, target).min(batch.num_rows() - start);
+            file.write(&batch.slice(start, rows)).await?;
+            start += rows;
+            let full = file.size() >= target;
+            match full {
+                true => self.close(partition.key).await?,
+                false => self.account(partition.key).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn opened(&mut self, partition: &Partition<'_>) -> Result<&mut DataFileWriter> {
+        if !self.open.contains_key(partition.key) && self.open.len() >= self.max_open {
+            self.close_largest(DataFileWriter::size).await?;
+        }
+        match self.open.entry(partition.key.into()) {
+            Entry::Occupied(open) => Ok(&mut open.into_mut().file),
+            Entry::Vacant(place) => {
+                self.started += 1;
+                let name = format!("{}-{:05}.parquet", self.name, self.started);
+                let file = DataFileWriter::new(
+                    Arc::clone(&self.kind),
+                    &self.storage,
+                    self.locations.location(&partition.path, &name),
+                    partition.tuple.clone(),
+                    Arc::clone(&self.progress),
+                )?;
+                Ok(&mut place.insert(OpenFile { file, accounted: 0 }).file)
+            }
+        }
+    }
+
+    /// Closes the file of a partition, if there is one.
+    pub async fn close(&mut self, key: &[u8]) -> Result<()> {
+        if let Some(open) = self.open.remove(key) {
+            let closed = open.file.close(&self.storage).await;
+            self.memory.shrink(open.accounted);
+            self.closed.push(closed?);
+        }
+        Ok(())
+    }
+
+    /// Closes all files and gives them out.
+    pub async fn finish(&mut self) -> Result<Vec<DataFile>> {
+        let mut keys: Vec<(String, PartitionKey)> = Vec::with_capacity(self.open.len());
+        keys.extend(self.open.iter().map(|(key, open)| (open.file.location().to_string(), key.clone())));
+        keys.sort_unstable();
+        for (_, key) in keys {
+            self.close(&key).await?;
+        }
+        Ok(std::mem::take(&mut self.closed))
+    }
+
+    /// Removes all files, those that are closed too, as far as the store lets us.
+    pub async fn abort(&mut self) {
+        let open = self.open.drain().map(|(_, open)| open.file).collect();
+        let closed = std::mem::take(&mut self.closed);
+        self.memory.shrink(self.memory.taken);
+        remove(self.storage.clone(), open, closed).await;
+    }
+
+    async fn close_largest<S: Ord>(&mut self, size: impl Fn(&DataFileWriter) -> S) -> Result<()> {
+        let largest = self.open.iter().max_by_key(|(_, open)| size(&open.file));
+        match largest.map(|(key, _)| key.clone()) {
+            Some(key) => self.close(&key).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Brings the account up to date for a file that was written to. If there is no memory for it, files are made
+    /// smaller.
+    async fn account(&mut self, key: &[u8]) -> Result<()> {
+        // The file may be closed by what makes room.
+        while let Some(open) = self.open.get_mut(key) {
+            let now = open.file.memory();
+            let Some(more) = now.checked_sub(open.accounted).filter(|more| *more > 0) else {
+                self.memory.shrink(open.accounted - now);
+                open.accounted = now;
+                return Ok(());
+            };
+            match self.memory.grow(more) {
+                Ok(()) => {
+                    open.accounted = now;
+                    return Ok(());
+                }
+                Err(e) => {
+                    if !self.make_room().await? {
+                        return Err(e);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the row group of the file that holds the most memory, or the file where its row group is smaller than a part
+    /// of the upload, in which it would only wait. False if no file holds anything.
+    async fn make_room(&mut self) -> Result<bool> {
+        let largest = self.open.iter_mut().max_by_key(|(_, open)| open.file.memory());
+        let Some((key, open)) = largest.filter(|(_, open)| open.file.memory() > 0) else {
+            return Ok(false);
+        };
+        if open.file.row_group_memory() <= open.file.part_bytes() {
+            let key = key.clone();
+            self.close(&key).await?;
+            return Ok(true);
+        }
+        open.file.flush().await?;
+        let now = open.file.memory();
+        self.memory.shrink(open.accounted.saturating_sub(now));
+        open.accounted = open.accounted.min(now);
+        Ok(true)
+    }
+
+    /// Accounts bytes of rows that wait. False if there is no memory for them.
+    pub fn reserve(&mut self, bytes: usize) -> bool {
+        self.memory.grow(bytes).is_ok()
+    }
+
+    /// Gives back what was reserved.
+    pub fn release(&mut self, bytes: usize) {
+        self.memory.shrink(bytes);
+    }
+}
+
+impl Drop for OpenFiles {
+    fn drop(&mut self) {
+        if self.open.is_empty() && self.closed.is_empty() {
+            return;
+        }
+        // A query that is cancelled drops its writers without a word.
+        let open = self.open.drain().map(|(_, open)| open.file).collect();
+        let removal = remove(self.storage.clone(), open, std::mem::take(&mut self.closed));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(removal);
+        }
+    }
+}
+
+async fn remove(storage: Storage, open: Vec<DataFileWriter>, closed: Vec<DataFile>) {
+    for file in open {
+        file.abort(&storage).await;
+    }
+    for file in closed {
+        let _ = storage.delete(&file.file_path).await;
+    }
+}
+
+/// How many rows of a batch to encode before the size of the file is looked at: few enough that the file does not
+/// become much larger than it is to be.
+fn slice_rows(file: &DataFileWriter, batch: &RecordBatch, target: u64) -> usize {
+    let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let in_memory = number(batch.get_array_memory_size()) / number(batch.num_rows()).max(1);
+    let by_memory = MAX_SLICE_BYTES.min(target) / in_memory.max(1);
+    let rows = match file.rows() {
+        0 => by_memory,
+        written => {
+            let encoded = (file.size() / written).max(1);
+            by_memory.min(target.saturating_sub(file.size()) / encoded)
+        }
+    };
+    let rows = usize::try_from(rows.max(MIN_SLICE_ROWS)).unwrap_or(MAX_SLICE_ROWS);
+    rows.min(MAX_SLICE_ROWS)
+}

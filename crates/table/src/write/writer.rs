@@ -1,0 +1,192 @@
+//! From batches to data files.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use drumlin_format::manifest::DataFile;
+use drumlin_format::metrics::MetricsMode;
+use drumlin_format::schema::Schema;
+
+use super::columns::{check_batch, stored_batch};
+use super::data_file_writer::FileKind;
+use super::fan_out::FanOut;
+use super::open_files::{OpenFiles, Partition};
+use super::partition::{PartitionKey, Partitioner, Runs};
+use super::shape::FileShape;
+use super::{Arrangement, WriteOptions, WriteProgress, partition_columns};
+use crate::arrow::schema_to_arrow;
+use crate::error::{Error, Result};
+use crate::memory::MemoryAccount;
+use crate::table::Table;
+
+/// Writes rows to data files of a table, of its current schema and its default partition spec, unless the options say
+/// another one.
+///
+/// After an error the writer is of no more use: [`abort`](Self::abort) it. A writer that is dropped before it is finished
+/// removes its files in a task of the runtime, if there is one.
+pub struct TableFileWriter {
+    table: String,
+    schema: Arc<Schema>,
+    partitioner: Partitioner,
+    files: OpenFiles,
+    rows: Rows,
+}
+
+/// What is known of the order of the rows.
+enum Rows {
+    Clustered(Clustered),
+    FanOut(FanOut),
+}
+
+#[derive(Default)]
+struct Clustered {
+    current: Option<PartitionKey>,
+    /// The partitions before.
+    finished: HashSet<PartitionKey>,
+}
+
+impl std::fmt::Debug for TableFileWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableFileWriter")
+            .field("table", &self.table)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TableFileWriter {
+    /// A writer. Nothing is written before there are rows.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for tables that no file can be written to: an unknown transform, a struct of nothing but
+    /// unknown fields; [`Error::Format`] for a spec or sort order that the table does not have.
+    pub fn new(
+        table: &Table,
+        options: WriteOptions,
+        arrangement: Arrangement,
+        memory: Arc<dyn MemoryAccount>,
+        progress: Arc<WriteProgress>,
+    ) -> Result<Self> {
+        let metadata = table.metadata();
+        let schema = Arc::clone(metadata.current_schema());
+        let spec = match options.spec_id {
+            None => Some(metadata.default_spec()),
+            Some(id) => metadata.spec_by_id(id),
+        };
+        let spec = Arc::clone(spec.ok_or_else(|| not_there("partition spec", options.spec_id))?);
+        if metadata.sort_order_by_id(options.sort_order_id).is_none()
+            && options.sort_order_id != drumlin_format::sort::UNSORTED_ORDER_ID
+        {
+            return Err(not_there("sort order", Some(options.sort_order_id)));
+        }
+        // What the spec cannot take is found before there are rows.
+        let no_rows = RecordBatch::new_empty(Arc::new(schema_to_arrow(&schema)));
+        partition_columns(&schema, &spec, &no_rows)?;
+        let shape = FileShape::new(&schema)?;
+        let modes = shape.leaves.iter().map(|leaf| options.metrics.of_field(leaf.field_id));
+        let modes: Vec<MetricsMode> = modes.collect();
+        let kind = FileKind {
+            properties: options.parquet.writer_properties(&shape, &modes),
+            shape,
+            modes,
+            spec_id: spec.spec_id(),
+            sort_order_id: options.sort_order_id,
+            target_bytes: options.target_file_size_bytes,
+        };
+        let partitioner = Partitioner::new(Arc::clone(&schema), spec)?;
+        // With one partition there is one file open at a time, in whatever order the rows are.
+        let rows = match arrangement {
+            Arrangement::FanOut if !partitioner.is_single() => Rows::FanOut(FanOut::default()),
+            _ => Rows::Clustered(Clustered::default()),
+        };
+        Ok(Self {
+            table: table.name().to_string(),
+            schema,
+            partitioner,
+            files: OpenFiles::new(kind, table.storage(), &options, memory, progress),
+            rows,
+        })
+    }
+
+    /// Writes a batch with the columns of the table, in order, of the types that
+    /// [`schema_to_arrow`](crate::arrow::schema_to_arrow) says.
+    ///
+    /// # Errors
+    /// [`Error::Row`] for columns of other types, for a null in a required field at any depth, and for a partition that
+    /// comes back to a writer of [`Arrangement::Clustered`]; [`Error::NoMemory`]; those of the store.
+    pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        check_batch(&self.table, &self.schema, batch)?;
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let runs = self.partitioner.runs(batch)?;
+        let stored = stored_batch(&self.schema, &self.files.kind().shape, batch)?;
+        match &mut self.rows {
+            Rows::FanOut(rows) => rows.write(stored, runs, &self.partitioner, &mut self.files).await,
+            Rows::Clustered(_) => self.write_clustered(&stored, &runs).await,
+        }
+    }
+
+    async fn write_clustered(&mut self, stored: &RecordBatch, runs: &Runs) -> Result<()> {
+        let Rows::Clustered(rows) = &mut self.rows else {
+            return Ok(());
+        };
+        for (run, range) in runs.ranges().iter().enumerate() {
+            let key = runs.key(run);
+            let tuple = self.partitioner.tuple(runs, range.start);
+            let partition = Partition {
+                key,
+                path: self.partitioner.path(&tuple),
+                tuple,
+            };
+            if rows.current.as_deref() != Some(key) {
+                if rows.finished.contains(key) {
+                    return Err(Error::Row {
+                        table: self.table.clone(),
+                        reason: format!(
+                            "the partition `{}` comes back after rows of others: sort the rows by partition, or write \
+                             them with fan-out",
+                            partition.path
+                        ),
+                    });
+                }
+                if let Some(before) = rows.current.replace(key.into()) {
+                    self.files.close(&before).await?;
+                    rows.finished.insert(before);
+                }
+            }
+            let rows = stored.slice(range.start, range.len());
+            self.files.write(&partition, &rows).await?;
+        }
+        Ok(())
+    }
+
+    /// Completes all files. They have their metrics, and are as they go into a manifest.
+    ///
+    /// # Errors
+    /// Those of the store; then the files are removed.
+    pub async fn finish(mut self) -> Result<Vec<DataFile>> {
+        let waiting = match &mut self.rows {
+            Rows::FanOut(rows) => rows.flush(&self.partitioner, &mut self.files).await,
+            Rows::Clustered(_) => Ok(()),
+        };
+        let files = match waiting {
+            Ok(()) => self.files.finish().await,
+            Err(e) => Err(e),
+        };
+        if files.is_err() {
+            self.files.abort().await;
+        }
+        files
+    }
+
+    /// Removes all files of the writer, complete or not, as far as the store lets us.
+    pub async fn abort(mut self) {
+        self.files.abort().await;
+    }
+}
+
+fn not_there(what: &str, id: Option<i32>) -> Error {
+    let id = id.unwrap_or_default();
+    drumlin_format::Error::invalid(format!("{what} {id}"), "the table has none of this id").into()
+}
