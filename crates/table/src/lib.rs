@@ -30,4 +30,5 @@ pub mod scan;
 pub mod storage;
 pub mod table;
 mod tasks;
+pub mod transaction;
 pub mod write;
