@@ -32,3 +32,6 @@ pub mod table;
 mod tasks;
 pub mod transaction;
 pub mod write;
+
+pub use error::{Error, Result};
+pub use table::{OpenOptions, Table, TableVersion, VERSION_HINT};
