@@ -63,12 +63,14 @@ mod cte_scopes;
 mod ddl;
 mod guard;
 mod hidden_columns;
+mod insert;
 mod install;
 mod loaded;
 mod references;
 mod relation_planner;
 mod split;
 mod statement_planner;
+mod store_assignment;
 mod table_function;
 mod timestamp;
 mod version;
@@ -96,6 +98,7 @@ use crate::session::storage_of;
 pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
 pub use relation_planner::TimeTravelPlanner;
+pub use store_assignment::StoreAssignment;
 pub use split::{SqlStatement, split_statements};
 pub use version::{TableVersion, VersionedTable, as_versioned};
 
@@ -155,12 +158,16 @@ pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>
     if ddl::parse(&state, statement)?.is_some() {
         return plan_err!("this statement has no plan: it takes effect when it is run");
     }
-    let (mut parsed, clauses) = parse(&state, statement)?;
+    let (mut parsed, clauses, by_name) = parse(&state, statement)?;
+    let (state, insertion) = insert::take(&mut parsed, by_name, state).await?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
     let scans = table_function::open(&mut parsed, &storage_of(state.config()), &milliseconds).await?;
     let planner = Arc::new(StatementPlanner::new(scans));
-    let plan = hidden_columns::plan(state, parsed, planner).await?;
+    let mut plan = hidden_columns::plan(state.clone(), parsed, planner).await?;
+    if let Some(insertion) = insertion {
+        plan = insertion.plan(plan, &state)?;
+    }
     guard::refuse_writes(&plan)?;
     Ok(plan)
 }
@@ -171,11 +178,15 @@ fn table_location(name: &ObjectName) -> Option<Location> {
     Some(first.span.start).filter(|at| at.line > 0)
 }
 
-fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<(Statement, Vec<clause::Clause>)> {
+/// The statement without its time-travel clauses, these, and where `BY NAME` stood.
+fn parse(
+    state: &SessionState,
+    statement: &SqlStatement<'_>,
+) -> Result<(Statement, Vec<clause::Clause>, Option<Location>)> {
     let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
     let dialect = split::dialect(state)?;
-    let (tokens, clauses) =
-        clause::take_clauses(statement.tokens.clone(), dialect.as_ref(), recursion_limit)?;
+    let (tokens, by_name) = insert::take_by_name(statement.tokens.clone());
+    let (tokens, clauses) = clause::take_clauses(tokens, dialect.as_ref(), recursion_limit)?;
     let mut parsed = DFParserBuilder::new(tokens)
         .with_dialect(dialect.as_ref())
         .with_recursion_limit(recursion_limit)
@@ -184,7 +195,7 @@ fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<(Statemen
     let parsed = parsed
         .pop_front()
         .ok_or_else(|| plan_datafusion_err!("there is no SQL statement in the text"))?;
-    Ok((parsed, clauses))
+    Ok((parsed, clauses, by_name))
 }
 
 /// The instant that `expr` names; all of one statement see the same `now()`.

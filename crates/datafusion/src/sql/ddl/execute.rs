@@ -1,14 +1,22 @@
 //! Doing what a statement says.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use datafusion::common::plan_err;
-use datafusion::error::Result;
+use datafusion::common::{TableReference, plan_err};
+use datafusion::dataframe::DataFrame;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::sql::sqlparser::tokenizer::{Location, TokenWithSpan};
+use drumlin_format::metadata::FORMAT_VERSION_PROPERTY;
 use drumlin_format::schema::Schema;
-use drumlin_format::types::{NestedField, Type};
+use drumlin_format::types::{NestedField, PrimitiveType, Type};
 use drumlin_table::Error;
+use drumlin_table::arrow::schema_from_arrow;
 use drumlin_table::catalog::TableCreation;
+use drumlin_table::transaction::Transaction;
 
 use super::columns::ColumnDefinition;
 use super::parse::{expression, quoted};
@@ -19,7 +27,10 @@ use crate::error::external;
 use crate::scalar::from_scalar;
 use crate::sql::constant::{constant, number};
 use crate::sql::split::dialect;
+use crate::sql::{SqlStatement, statement_to_plan};
 use crate::write::assignment::{decimal, literal};
+use crate::write::{Making, WriteTarget, given_columns, insert_plan};
+use crate::IcebergTableProvider;
 
 /// Names that tables show as properties but that are none, and what sets what they show.
 const RESERVED: [(&str, &str); 8] = [
@@ -102,24 +113,115 @@ async fn create_table(create: CreateTable, state: &SessionState) -> Result<()> {
             table: target.ident.to_string(),
         }));
     }
-    let creation = creation(&create, state)?;
-    match target.catalog.create_table(&target.ident, creation).await {
+    let query = match &create.query {
+        Some(tokens) => Some(query_plan(tokens.clone(), state).await?),
+        None => None,
+    };
+    let fields = match (&create.columns, &query) {
+        (Some(columns), _) => columns
+            .iter()
+            .map(|column| field(column, state))
+            .collect::<Result<Vec<_>>>()?,
+        (None, Some(query)) => fields_of(query, &create)?,
+        (None, None) => return plan_err!("{}: the columns are missing", target.written),
+    };
+    let creation = with_fields(&create, fields)?;
+    let made = make(&target, creation, exists, query, state).await;
+    match made {
         // Another session made it in the meantime.
-        Err(Error::TableExists { .. }) if create.if_not_exists => Ok(()),
-        result => result.map(|_| ()).map_err(external),
+        Err(error) if create.if_not_exists && is_there(&error) => Ok(()),
+        result => result,
     }
 }
 
-/// The new table that the clauses describe.
-fn creation(create: &CreateTable, state: &SessionState) -> Result<TableCreation> {
-    let Some(columns) = &create.columns else {
-        return plan_err!("{}: the columns are missing", create.table.written);
+fn is_there(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::External(inner) => matches!(inner.downcast_ref(), Some(Error::TableExists { .. })),
+        _ => false,
+    }
+}
+
+/// Makes or replaces the table, with the rows of the query, in one commit.
+async fn make(
+    target: &TableTarget,
+    creation: TableCreation,
+    exists: bool,
+    query: Option<LogicalPlan>,
+    state: &SessionState,
+) -> Result<()> {
+    let (catalog, ident) = (&target.catalog, &target.ident);
+    let (making, table) = if exists {
+        let base = catalog.load_table(ident).await.map_err(external)?;
+        let transaction =
+            Transaction::replace(&base, ident.clone(), creation.clone()).map_err(external)?;
+        let table = transaction.table().clone();
+        if query.is_none() {
+            transaction.commit(catalog.as_ref()).await.map_err(external)?;
+            return Ok(());
+        }
+        (Making::Replace(base, Arc::new(creation)), table)
+    } else {
+        if query.is_none() {
+            catalog.create_table(ident, creation).await.map_err(external)?;
+            return Ok(());
+        }
+        let staged = catalog.stage_table(ident, creation).await.map_err(external)?;
+        let table = staged.as_table(catalog.storage());
+        (Making::Create(Arc::new(staged)), table)
     };
-    let fields = columns
-        .iter()
-        .map(|column| field(column, state))
-        .collect::<Result<Vec<_>>>()?;
-    with_fields(create, fields)
+    let Some(query) = query else {
+        return Ok(());
+    };
+    let to = WriteTarget::existing(Arc::clone(catalog), ident.clone()).making(making);
+    let provider = IcebergTableProvider::try_new(table)?.with_write_target(to);
+    let columns = provider.table().schema().fields();
+    let found = query.schema().fields().len();
+    let given = given_columns(&vec![None; columns.len()], columns, found, &target.written)?;
+    let name = TableReference::partial(ident.namespace.to_string(), ident.name.as_str());
+    let plan = insert_plan(query, &given, provider, name, InsertOp::Append, state.config_options())?;
+    DataFrame::new(state.clone(), plan).collect().await?;
+    Ok(())
+}
+
+async fn query_plan(tokens: Vec<TokenWithSpan>, state: &SessionState) -> Result<LogicalPlan> {
+    let start = tokens.first().map_or(Location::empty(), |token| token.span.start);
+    let statement = SqlStatement {
+        text: "",
+        span: 0..0,
+        line: start.line,
+        column: start.column,
+        terminated: false,
+        tokens,
+    };
+    // Boxed: this is called by what plans statements.
+    let plan = Box::pin(statement_to_plan(state.clone(), &statement)).await?;
+    match plan {
+        LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Explain(_) | LogicalPlan::Statement(_) => {
+            Err(syntax("expected a query behind AS".into(), start))
+        }
+        query => Ok(query),
+    }
+}
+
+/// The columns of a query as those of a new table. Nanoseconds, which DataFusion has for most timestamps, are microseconds
+/// in tables of a version that has no others; values with more digits are refused.
+fn fields_of(query: &LogicalPlan, create: &CreateTable) -> Result<Vec<NestedField>> {
+    let schema = schema_from_arrow(query.schema().as_arrow()).map_err(external)?;
+    let version = create.properties.iter().find(|(key, _)| key == FORMAT_VERSION_PROPERTY);
+    let nanos = version.is_some_and(|(_, version)| version.trim() == "3");
+    let mut fields = schema.fields().to_vec();
+    for field in &mut fields {
+        // A query tells that it has no nulls, not that there may be none.
+        field.required = false;
+        if !nanos {
+            field.field_type = match field.field_type {
+                Type::Primitive(PrimitiveType::TimestampNs) => PrimitiveType::Timestamp.into(),
+                Type::Primitive(PrimitiveType::TimestamptzNs) => PrimitiveType::Timestamptz.into(),
+                ref other => other.clone(),
+            };
+        }
+    }
+    Ok(fields)
 }
 
 /// A new table of these columns.
@@ -208,6 +310,6 @@ fn field(column: &ColumnDefinition, state: &SessionState) -> Result<NestedField>
     Ok(field)
 }
 
-fn format_error(error: drumlin_format::Error) -> datafusion::error::DataFusionError {
+fn format_error(error: drumlin_format::Error) -> DataFusionError {
     external(error.into())
 }

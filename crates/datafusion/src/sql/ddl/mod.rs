@@ -24,6 +24,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use super::SqlStatement;
 
 pub(super) use execute::execute;
+pub(super) use tokens::syntax;
 use target::{SchemaTarget, TableTarget};
 
 /// A statement that is run here.

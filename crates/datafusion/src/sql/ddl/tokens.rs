@@ -205,6 +205,6 @@ impl Tokens {
 }
 
 /// An error about a place in the text.
-pub(super) fn syntax(message: String, at: Location) -> DataFusionError {
+pub(in crate::sql) fn syntax(message: String, at: Location) -> DataFusionError {
     ParserError::ParserError(format!("{message}{at}")).into()
 }
