@@ -5,7 +5,10 @@ use drumlin_format::metadata::assign_fresh_ids;
 use drumlin_format::schema::Schema;
 use drumlin_format::types::{ListType, MapType, NestedField, PrimitiveType, StructType, Type};
 
-use super::{DOC_KEY, EXTENSION_METADATA_KEY, EXTENSION_NAME_KEY, UUID_EXTENSION, VARIANT_EXTENSION, WKB_EXTENSION, geo};
+use super::{
+    DOC_KEY, EXTENSION_METADATA_KEY, EXTENSION_NAME_KEY, UUID_EXTENSION, VARIANT_EXTENSION, WKB_EXTENSION,
+    geo,
+};
 use crate::error::{Error, Result};
 
 /// The Iceberg schema of a new table that takes batches of this Arrow schema, possibly after a cast: ids are fresh, from 1
@@ -21,7 +24,9 @@ use crate::error::{Error, Result};
 pub fn schema_from_arrow(schema: &ArrowSchema) -> Result<Schema> {
     let mut next_id = 0;
     let fields = schema.fields().iter();
-    let fields = fields.map(|f| field(f, "", &mut next_id)).collect::<Result<Vec<_>>>()?;
+    let fields = fields
+        .map(|f| field(f, "", &mut next_id))
+        .collect::<Result<Vec<_>>>()?;
     let (schema, _) = assign_fresh_ids(&Schema::new(0, fields, vec![])?, None, 0)?;
     Ok(schema)
 }
@@ -52,7 +57,10 @@ fn extension(of: &Field, full_name: &str) -> Result<Option<PrimitiveType>> {
         (UUID_EXTENSION, DataType::FixedSizeBinary(16)) => Some(PrimitiveType::Uuid),
         (VARIANT_EXTENSION, DataType::Struct(_)) => Some(PrimitiveType::Variant),
         (WKB_EXTENSION, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) => {
-            let parameters = of.metadata().get(EXTENSION_METADATA_KEY).map_or("", String::as_str);
+            let parameters = of
+                .metadata()
+                .get(EXTENSION_METADATA_KEY)
+                .map_or("", String::as_str);
             let geo = geo::from_parameters(parameters).ok_or_else(|| {
                 Error::Unsupported(format!(
                     "column `{full_name}`: its coordinate reference system has no name, which a type of Iceberg needs"

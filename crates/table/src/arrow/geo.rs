@@ -40,7 +40,10 @@ pub fn parameters(crs: Option<&str>, edges: Option<EdgeAlgorithm>) -> String {
 pub fn from_parameters(parameters: &str) -> Option<PrimitiveType> {
     let parameters = serde_json::from_str::<Json>(parameters).unwrap_or_default();
     let text = |key: &str| parameters.get(key).and_then(Json::as_str);
-    if parameters.get("crs").is_some_and(|crs| !crs.is_string() && !crs.is_null()) {
+    if parameters
+        .get("crs")
+        .is_some_and(|crs| !crs.is_string() && !crs.is_null())
+    {
         return None;
     }
     let crs = text("crs").map(|crs| match text("crs_type") {

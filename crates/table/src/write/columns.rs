@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBufferBuilder, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBufferBuilder, ListArray, MapArray, RecordBatch,
+    RecordBatchOptions, StructArray,
 };
-use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, FieldRef};
+use arrow::buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow::compute::filter;
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema};
 use drumlin_format::schema::Schema;
 use drumlin_format::types::{NestedField, Type};
 
 use super::shape::{FileShape, is_unknown};
-use crate::arrow::column_to_arrow;
 use crate::error::{Error, Result};
 
-/// Checks that a batch has the columns of the table, in order, and no null where the schema forbids it.
+/// Checks that a batch has the columns of the table, in order, and no null where the schema forbids it. `arrow` are the
+/// columns in Arrow's terms.
 ///
 /// # Errors
 /// [`Error::Row`] names the column, and the row of the batch from 0.
-pub fn check_batch(table: &str, schema: &Schema, batch: &RecordBatch) -> Result<()> {
+pub fn check_batch(table: &str, schema: &Schema, arrow: &ArrowSchema, batch: &RecordBatch) -> Result<()> {
     let wrong = |reason: String| {
         Err(Error::Row {
             table: table.to_string(),
@@ -29,8 +31,8 @@ pub fn check_batch(table: &str, schema: &Schema, batch: &RecordBatch) -> Result<
         let (found, expected) = (batch.num_columns(), schema.fields().len());
         return wrong(format!("expected {expected} columns, found {found}"));
     }
-    for (field, column) in schema.fields().iter().zip(batch.columns()) {
-        let expected = column_to_arrow(field);
+    let expected = arrow.fields().iter();
+    for ((field, expected), column) in schema.fields().iter().zip(expected).zip(batch.columns()) {
         if !same_kind(expected.data_type(), column.data_type()) {
             return wrong(format!(
                 "column `{}` expects {} (as {} in Arrow), found {}",
@@ -56,7 +58,10 @@ pub fn check_batch(table: &str, schema: &Schema, batch: &RecordBatch) -> Result<
 fn same_kind(a: &DataType, b: &DataType) -> bool {
     match (a, b) {
         (DataType::Struct(a), DataType::Struct(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_kind(a.data_type(), b.data_type()))
+            a.len() == b.len()
+                && a.iter()
+                    .zip(b)
+                    .all(|(a, b)| same_kind(a.data_type(), b.data_type()))
         }
         (DataType::List(a), DataType::List(b)) | (DataType::Map(a, _), DataType::Map(b, _)) => {
             same_kind(a.data_type(), b.data_type())
@@ -116,23 +121,65 @@ fn first_null_inside(
     offsets: &OffsetBuffer<i32>,
     nulls: Option<&NullBuffer>,
 ) -> Option<Null> {
-    let bounds: Vec<usize> = offsets.iter().map(|o| usize::try_from(*o).unwrap_or(0)).collect();
     let length = parts.iter().map(|(_, array)| array.len()).min().unwrap_or(0);
-    // What no list holds, and what a null list holds, is not there.
+    let there = NullBuffer::new(elements_there(offsets, nulls, length));
+    let found = parts
+        .iter()
+        .filter_map(|(field, array)| first_null(field, array, Some(&there)));
+    let null = found.min_by_key(|null| null.index)?;
+    // The last list that starts at or before the element; empty lists start where the next one does.
+    let starts_before = |start: &i32| usize::try_from(*start).is_ok_and(|start| start <= null.index);
+    let index = offsets.partition_point(starts_before).saturating_sub(1);
+    Some(Null { index, ..null })
+}
+
+/// Which of so many elements stand in a list: what no list holds, and what a null list holds, is not there.
+fn elements_there(offsets: &OffsetBuffer<i32>, nulls: Option<&NullBuffer>, length: usize) -> BooleanBuffer {
     let mut there = BooleanBufferBuilder::new(length);
-    for (list, range) in bounds.windows(2).enumerate() {
-        if let [start, end] = *range {
+    for (list, range) in offsets.windows(2).enumerate() {
+        if let [start, end] = *range
+            && let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end))
+        {
             there.append_n(start.saturating_sub(there.len()), false);
             there.append_n(end.saturating_sub(start), nulls.is_none_or(|n| n.is_valid(list)));
         }
     }
     there.append_n(length.saturating_sub(there.len()), false);
-    let there = NullBuffer::new(there.finish());
-    let found = parts.iter().filter_map(|(field, array)| first_null(field, array, Some(&there)));
-    let null = found.min_by_key(|null| null.index)?;
-    // The last list that starts at or before the element; empty lists start where the next one does.
-    let index = bounds.partition_point(|start| *start <= null.index).saturating_sub(1);
-    Some(Null { index, ..null })
+    there.finish()
+}
+
+/// The elements of lists that can be reached: others may hold anything, nulls where none may be too.
+struct Reachable(Option<BooleanArray>);
+
+impl Reachable {
+    fn of(&self, elements: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+        match &self.0 {
+            None => Ok(Arc::clone(elements)),
+            Some(there) => filter(elements, there),
+        }
+    }
+}
+
+/// The elements of lists that can be reached, and the lists over them alone.
+fn reachable(
+    offsets: &OffsetBuffer<i32>,
+    nulls: Option<&NullBuffer>,
+    length: usize,
+) -> Result<(Reachable, OffsetBuffer<i32>), ArrowError> {
+    let there = elements_there(offsets, nulls, length);
+    if there.count_set_bits() == length {
+        return Ok((Reachable(None), offsets.clone()));
+    }
+    let lengths = offsets.lengths().enumerate();
+    let lengths = lengths.map(|(list, length)| {
+        if nulls.is_none_or(|n| n.is_valid(list)) {
+            length
+        } else {
+            0
+        }
+    });
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    Ok((Reachable(Some(BooleanArray::new(there, None))), offsets))
 }
 
 fn has_required(of: &Type) -> bool {
@@ -166,31 +213,50 @@ fn stored_array(field: &NestedField, array: &ArrayRef, target: &FieldRef) -> Res
             let stored = stored.filter(|(f, _)| !is_unknown(f)).zip(targets);
             let columns = stored.map(|((f, column), target)| stored_array(f, column, target));
             let columns = columns.collect::<Result<_, _>>()?;
-            Arc::new(StructArray::try_new(targets.clone(), columns, array.nulls().cloned())?)
+            Arc::new(StructArray::try_new(
+                targets.clone(),
+                columns,
+                array.nulls().cloned(),
+            )?)
         }
         (Type::List(of), DataType::List(element)) => {
             let list: &ListArray = array.as_list();
-            let values = stored_array(&of.element, list.values(), element)?;
-            let nulls = list.nulls().cloned();
-            Arc::new(ListArray::try_new(Arc::clone(element), list.offsets().clone(), values, nulls)?)
+            let (there, offsets) = reachable(list.offsets(), list.nulls(), list.values().len())?;
+            let values = stored_array(&of.element, &there.of(list.values())?, element)?;
+            Arc::new(ListArray::try_new(
+                Arc::clone(element),
+                offsets,
+                values,
+                list.nulls().cloned(),
+            )?)
         }
         (Type::Map(of), DataType::Map(entries, sorted)) => {
             let map = array.as_map();
             let DataType::Struct(targets) = entries.data_type() else {
                 return Ok(Arc::clone(array));
             };
+            let (there, offsets) = reachable(map.offsets(), map.nulls(), map.entries().len())?;
             let parts = [(&of.key, map.keys()), (&of.value, map.values())];
             let columns = parts.iter().zip(targets);
-            let columns = columns.map(|((f, column), target)| stored_array(f, column, target));
+            let columns = columns.map(|((f, column), target)| stored_array(f, &there.of(column)?, target));
             let columns = columns.collect::<Result<_, _>>()?;
             let stored = StructArray::try_new(targets.clone(), columns, None)?;
-            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
-            Arc::new(MapArray::try_new(Arc::clone(entries), offsets, stored, nulls, *sorted)?)
+            Arc::new(MapArray::try_new(
+                Arc::clone(entries),
+                offsets,
+                stored,
+                map.nulls().cloned(),
+                *sorted,
+            )?)
         }
         // A variant, whose parts may have other names.
         (Type::Primitive(_), DataType::Struct(targets)) => {
             let parts = array.as_struct();
-            Arc::new(StructArray::try_new(targets.clone(), parts.columns().to_vec(), parts.nulls().cloned())?)
+            Arc::new(StructArray::try_new(
+                targets.clone(),
+                parts.columns().to_vec(),
+                parts.nulls().cloned(),
+            )?)
         }
         _ => Arc::clone(array),
     })

@@ -105,7 +105,8 @@ impl DataFileWriter {
 
     fn tell(&mut self, rows: u64, files: u64) {
         let bytes = self.flushed_bytes();
-        self.progress.add(rows, bytes.saturating_sub(self.told_bytes), files);
+        self.progress
+            .add(rows, bytes.saturating_sub(self.told_bytes), files);
         self.told_bytes = bytes;
     }
 
@@ -132,7 +133,8 @@ impl DataFileWriter {
     /// The memory that the file holds, in bytes: the row group, and what waits for its part of the upload to be full.
     pub fn memory(&self) -> usize {
         let waiting = usize::try_from(self.flushed_bytes()).unwrap_or(usize::MAX);
-        self.row_group_memory().saturating_add(waiting.min(self.part_bytes()))
+        self.row_group_memory()
+            .saturating_add(waiting.min(self.part_bytes()))
     }
 
     /// The size of the parts of its upload.
@@ -177,7 +179,7 @@ impl DataFileWriter {
     pub async fn abort(self, storage: &Storage) {
         let upload = self.writer.into_inner();
         let _ = upload.abort().await;
-        // A completion whose answer was lost may have made the file.
+        // A put or a completion whose answer was lost may have made the file.
         let _ = storage.delete(&self.location).await;
     }
 }

@@ -37,7 +37,10 @@ impl LocationProvider {
             .text("write.data.path")
             .or_else(|| properties.text("write.object-storage.path").filter(|_| hashed))
             .or_else(|| properties.text("write.folder-storage.path"))
-            .map_or_else(|| format!("{table_location}/data"), |path| without_slash(path).to_string());
+            .map_or_else(
+                || format!("{table_location}/data"),
+                |path| without_slash(path).to_string(),
+            );
         let context = (!base.starts_with(table_location)).then(|| context(table_location));
         let hashed = hashed.then_some(Hashed {
             partitioned_paths,
@@ -80,7 +83,9 @@ fn without_slash(location: &str) -> &str {
 
 /// The last two names of a location.
 fn context(table_location: &str) -> String {
-    let path = table_location.split_once(':').map_or(table_location, |(_, path)| path);
+    let path = table_location
+        .split_once(':')
+        .map_or(table_location, |(_, path)| path);
     let mut names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     let last = names.split_off(names.len().saturating_sub(2));
     last.join("/")

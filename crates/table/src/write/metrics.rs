@@ -77,7 +77,10 @@ pub fn file_metrics(
 ) -> ColumnMetrics {
     let mut metrics = ColumnMetricsBuilder::default();
     for (place, (leaf, mode)) in shape.leaves.iter().zip(modes).enumerate() {
-        let chunks = footer.row_groups().iter().filter_map(|group| group.columns().get(place));
+        let chunks = footer
+            .row_groups()
+            .iter()
+            .filter_map(|group| group.columns().get(place));
         let chunks: Vec<&ColumnChunkMetaData> = chunks.collect();
         let sizes = metrics.column_sizes.get_or_insert_default();
         // A variant has two leaves.
@@ -86,13 +89,22 @@ pub fn file_metrics(
             continue;
         }
         let values = chunks.iter().map(|c| c.num_values()).sum();
-        metrics.value_counts.get_or_insert_default().insert(leaf.field_id, values);
+        metrics
+            .value_counts
+            .get_or_insert_default()
+            .insert(leaf.field_id, values);
         if let Some(nulls) = chunks.iter().map(|c| null_count(c)).sum::<Option<i64>>() {
-            metrics.null_value_counts.get_or_insert_default().insert(leaf.field_id, nulls);
+            metrics
+                .null_value_counts
+                .get_or_insert_default()
+                .insert(leaf.field_id, nulls);
         }
         if leaf.primitive.is_floating() {
             let nan = nans.0.get(&leaf.field_id).copied().unwrap_or(0);
-            metrics.nan_value_counts.get_or_insert_default().insert(leaf.field_id, nan);
+            metrics
+                .nan_value_counts
+                .get_or_insert_default()
+                .insert(leaf.field_id, nan);
         }
         if mode.has_bounds()
             && let Some((lower, upper)) = bounds(&chunks, leaf)
@@ -102,10 +114,16 @@ pub fn file_metrics(
                 None => (lower, Some(upper)),
             };
             if let Some(lower) = to_bytes(&lower) {
-                metrics.lower_bounds.get_or_insert_default().insert(leaf.field_id, lower);
+                metrics
+                    .lower_bounds
+                    .get_or_insert_default()
+                    .insert(leaf.field_id, lower);
             }
             if let Some(upper) = upper.and_then(|upper| to_bytes(&upper)) {
-                metrics.upper_bounds.get_or_insert_default().insert(leaf.field_id, upper);
+                metrics
+                    .upper_bounds
+                    .get_or_insert_default()
+                    .insert(leaf.field_id, upper);
             }
         }
     }
@@ -153,8 +171,8 @@ fn order(a: &Value, b: &Value) -> Option<Ordering> {
 /// A bound of zero covers both zeros.
 fn zero(bound: Value, lower: bool) -> Value {
     match bound {
-        Value::Float(v) if v == 0.0 => Value::Float(if lower { -0.0 } else { 0.0 }),
-        Value::Double(v) if v == 0.0 => Value::Double(if lower { -0.0 } else { 0.0 }),
+        Value::Float(0.0) => Value::Float(if lower { -0.0 } else { 0.0 }),
+        Value::Double(0.0) => Value::Double(if lower { -0.0 } else { 0.0 }),
         other => other,
     }
 }
@@ -175,7 +193,9 @@ fn min_max(statistics: &Statistics, of: &PrimitiveType) -> Option<(Value, Value)
         _ => None,
     };
     let of_bytes = |bytes: &[u8]| match of {
-        P::String => std::str::from_utf8(bytes).ok().map(|text| Value::String(text.to_owned())),
+        P::String => std::str::from_utf8(bytes)
+            .ok()
+            .map(|text| Value::String(text.to_owned())),
         P::Binary | P::Uuid | P::Fixed(_) => Some(Value::Bytes(bytes.to_vec())),
         P::Decimal { .. } => decimal_from_bytes(bytes).map(Value::Decimal),
         _ => None,

@@ -37,7 +37,8 @@
 //! - `G`: a row group in progress (`write.parquet.row-group-size-bytes`), and one more while it is closed;
 //! - `P`: a part of an upload, 8 MiB (more for files above 80 GB), `C` = 4 of them on their way;
 //! - `B`: with fan-out rows that wait to be sorted by partition, 64 Ki rows or 32 MiB, whichever is first;
-//! - `L`: the limit of the writer ([`WriteOptions::with_memory_limit_bytes`]), four row groups unless said otherwise.
+//! - `L`: the limit of the writer ([`WriteOptions::with_memory_limit_bytes`]), four row groups and at least
+//!   512 MiB unless said otherwise.
 //!
 //! The first and the last term are accounted to the [`MemoryAccount`](crate::memory::MemoryAccount). When that or `L` is
 //! at its end, the row group of the largest file is closed before it is full, or the file is if there is nothing to gain by

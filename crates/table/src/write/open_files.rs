@@ -177,7 +177,11 @@ impl OpenFiles {
     /// Closes all files and gives them out.
     pub async fn finish(&mut self) -> Result<Vec<DataFile>> {
         let mut keys: Vec<(String, PartitionKey)> = Vec::with_capacity(self.open.len());
-        keys.extend(self.open.iter().map(|(key, open)| (open.file.location().to_string(), key.clone())));
+        keys.extend(
+            self.open
+                .iter()
+                .map(|(key, open)| (open.file.location().to_string(), key.clone())),
+        );
         keys.sort_unstable();
         for (_, key) in keys {
             self.close(&key).await?;

@@ -64,10 +64,13 @@ impl FileShape {
         }
         if stored.is_empty() {
             return Err(Error::Unsupported(
-                "writing a table without a column that is stored: files would lose the number of their rows".into(),
+                "writing a table without a column that is stored: files would lose the number of their rows"
+                    .into(),
             ));
         }
-        let root = ParquetType::group_type_builder("table").with_fields(parquet).build();
+        let root = ParquetType::group_type_builder("table")
+            .with_fields(parquet)
+            .build();
         Ok(Self {
             arrow: Arc::new(ArrowSchema::new(arrow)),
             parquet: SchemaDescriptor::new(Arc::new(root.map_err(invalid)?)),
@@ -212,14 +215,22 @@ fn physical_type(of: &PrimitiveType) -> (PhysicalType, i32, Option<LogicalType>)
             }
         }
         P::Date => (Q::INT32, -1, Some(LogicalType::Date)),
-        P::Time => (Q::INT64, -1, Some(LogicalType::time(false, ParquetTimeUnit::MICROS))),
+        P::Time => (
+            Q::INT64,
+            -1,
+            Some(LogicalType::time(false, ParquetTimeUnit::MICROS)),
+        ),
         P::Timestamp => timestamp(false, ParquetTimeUnit::MICROS),
         P::Timestamptz => timestamp(true, ParquetTimeUnit::MICROS),
         P::TimestampNs => timestamp(false, ParquetTimeUnit::NANOS),
         P::TimestamptzNs => timestamp(true, ParquetTimeUnit::NANOS),
         P::String => (Q::BYTE_ARRAY, -1, Some(LogicalType::String)),
         P::Uuid => (Q::FIXED_LEN_BYTE_ARRAY, 16, Some(LogicalType::Uuid)),
-        P::Fixed(length) => (Q::FIXED_LEN_BYTE_ARRAY, i32::try_from(*length).unwrap_or(i32::MAX), None),
+        P::Fixed(length) => (
+            Q::FIXED_LEN_BYTE_ARRAY,
+            i32::try_from(*length).unwrap_or(i32::MAX),
+            None,
+        ),
         P::Binary | P::Variant => (Q::BYTE_ARRAY, -1, None),
         P::Geometry { crs } => (Q::BYTE_ARRAY, -1, Some(LogicalType::geometry(crs.clone()))),
         P::Geography { crs, algorithm } => {
@@ -230,7 +241,11 @@ fn physical_type(of: &PrimitiveType) -> (PhysicalType, i32, Option<LogicalType>)
                 EdgeAlgorithm::Andoyer => EdgeInterpolationAlgorithm::ANDOYER,
                 EdgeAlgorithm::Karney => EdgeInterpolationAlgorithm::KARNEY,
             });
-            (Q::BYTE_ARRAY, -1, Some(LogicalType::geography(crs.clone(), algorithm)))
+            (
+                Q::BYTE_ARRAY,
+                -1,
+                Some(LogicalType::geography(crs.clone(), algorithm)),
+            )
         }
     }
 }

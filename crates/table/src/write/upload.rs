@@ -1,16 +1,18 @@
 //! The bytes of a file on their way to its store.
+//!
+//! `object_store` has writers of this kind, but the one that sends parts does not abort an upload of which a part failed
+//! while it was being finished, and what is left of such uploads is paid for.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use object_store::ObjectStore;
-use object_store::buffered::BufWriter;
 use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayloadMut, Result as StoreResult};
 use parquet::arrow::async_writer::AsyncFileWriter;
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
 
 /// The least size of a part, in bytes. Stores take 10,000 parts.
 const PART_BYTES: u64 = 8 << 20;
@@ -20,10 +22,29 @@ const MAX_PARTS_ON_THE_WAY: usize = 4;
 
 /// An upload in parts; a file smaller than one part goes at once when it is complete.
 pub struct Upload {
-    writer: BufWriter,
+    store: Arc<dyn ObjectStore>,
+    path: Path,
     part_bytes: usize,
-    /// Whether it was completed, or tried to be: then there is nothing to abort.
-    completed: bool,
+    /// What waits for its part to be full.
+    waiting: PutPayloadMut,
+    parts: Option<Parts>,
+}
+
+struct Parts {
+    upload: Box<dyn MultipartUpload>,
+    on_the_way: JoinSet<StoreResult<()>>,
+}
+
+impl Parts {
+    /// Waits until at most so many parts are on their way.
+    async fn wait(&mut self, most: usize) -> StoreResult<()> {
+        while self.on_the_way.len() > most {
+            if let Some(sent) = self.on_the_way.join_next().await {
+                sent.map_err(object_store::Error::from)??;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The size of the parts of a file that will have about so many bytes.
@@ -36,45 +57,78 @@ pub fn part_bytes(expected_bytes: u64) -> usize {
 impl Upload {
     /// An upload to an object, of a file that will have about `expected_bytes`.
     pub fn new(store: Arc<dyn ObjectStore>, path: Path, expected_bytes: u64) -> Self {
-        let part_bytes = part_bytes(expected_bytes);
-        let writer = BufWriter::with_capacity(store, path, part_bytes);
         Self {
-            writer: writer.with_max_concurrency(MAX_PARTS_ON_THE_WAY),
-            part_bytes,
-            completed: false,
+            store,
+            path,
+            part_bytes: part_bytes(expected_bytes),
+            waiting: PutPayloadMut::new(),
+            parts: None,
         }
     }
 
-    /// Gives the upload up. What was sent is forgotten by the store, if it answers.
-    pub async fn abort(mut self) -> object_store::Result<()> {
-        match self.completed {
-            true => Ok(()),
-            false => self.writer.abort().await,
+    async fn put(&mut self, mut bytes: Bytes) -> StoreResult<()> {
+        while !bytes.is_empty() {
+            let room = self.part_bytes.saturating_sub(self.waiting.content_length());
+            self.waiting.push(bytes.split_to(room.min(bytes.len())));
+            if self.waiting.content_length() >= self.part_bytes {
+                self.send_part().await?;
+            }
         }
+        Ok(())
     }
+
+    async fn send_part(&mut self) -> StoreResult<()> {
+        let parts = match &mut self.parts {
+            Some(parts) => parts,
+            None => self.parts.insert(Parts {
+                upload: self.store.put_multipart(&self.path).await?,
+                on_the_way: JoinSet::new(),
+            }),
+        };
+        parts.wait(MAX_PARTS_ON_THE_WAY - 1).await?;
+        let part = std::mem::take(&mut self.waiting).freeze();
+        parts.on_the_way.spawn(parts.upload.put_part(part));
+        Ok(())
+    }
+
+    async fn finish(&mut self) -> StoreResult<()> {
+        if self.parts.is_some() && !self.waiting.is_empty() {
+            self.send_part().await?;
+        }
+        match &mut self.parts {
+            None => {
+                let whole = std::mem::take(&mut self.waiting).freeze();
+                self.store.put(&self.path, whole).await?;
+            }
+            Some(parts) => {
+                parts.wait(0).await?;
+                parts.upload.complete().await?;
+                self.parts = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the upload up. What was sent is forgotten by the store, if it answers.
+    pub async fn abort(self) -> StoreResult<()> {
+        let Some(mut parts) = self.parts else {
+            return Ok(());
+        };
+        parts.on_the_way.shutdown().await;
+        parts.upload.abort().await
+    }
+}
+
+fn passed_on(error: object_store::Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
 }
 
 impl AsyncFileWriter for Upload {
     fn write(&mut self, bytes: Bytes) -> BoxFuture<'_, ParquetResult<()>> {
-        async move {
-            let mut left = bytes;
-            // Piece by piece: a row group as a whole would be on its way all at once.
-            while !left.is_empty() {
-                let piece = left.split_to(left.len().min(self.part_bytes));
-                let put = self.writer.put(piece).await;
-                put.map_err(|e| ParquetError::External(Box::new(e)))?;
-            }
-            Ok(())
-        }
-        .boxed()
+        async move { self.put(bytes).await.map_err(passed_on) }.boxed()
     }
 
     fn complete(&mut self) -> BoxFuture<'_, ParquetResult<()>> {
-        async move {
-            self.completed = true;
-            let done = self.writer.shutdown().await;
-            done.map_err(|e| ParquetError::External(Box::new(e)))
-        }
-        .boxed()
+        async move { self.finish().await.map_err(passed_on) }.boxed()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use arrow_schema::SchemaRef;
 use drumlin_format::manifest::DataFile;
 use drumlin_format::metrics::MetricsMode;
 use drumlin_format::schema::Schema;
@@ -28,9 +29,14 @@ use crate::table::Table;
 pub struct TableFileWriter {
     table: String,
     schema: Arc<Schema>,
+    /// The columns of the table in Arrow's terms.
+    arrow: SchemaRef,
     partitioner: Partitioner,
     files: OpenFiles,
     rows: Rows,
+    /// Whether a batch was not written as a whole, because of an error or because nobody waited for it. Then files may
+    /// lack rows.
+    incomplete: bool,
 }
 
 /// What is known of the order of the rows.
@@ -80,10 +86,14 @@ impl TableFileWriter {
             return Err(not_there("sort order", Some(options.sort_order_id)));
         }
         // What the spec cannot take is found before there are rows.
-        let no_rows = RecordBatch::new_empty(Arc::new(schema_to_arrow(&schema)));
+        let arrow: SchemaRef = Arc::new(schema_to_arrow(&schema));
+        let no_rows = RecordBatch::new_empty(Arc::clone(&arrow));
         partition_columns(&schema, &spec, &no_rows)?;
         let shape = FileShape::new(&schema)?;
-        let modes = shape.leaves.iter().map(|leaf| options.metrics.of_field(leaf.field_id));
+        let modes = shape
+            .leaves
+            .iter()
+            .map(|leaf| options.metrics.of_field(leaf.field_id));
         let modes: Vec<MetricsMode> = modes.collect();
         let kind = FileKind {
             properties: options.parquet.writer_properties(&shape, &modes),
@@ -102,9 +112,11 @@ impl TableFileWriter {
         Ok(Self {
             table: table.name().to_string(),
             schema,
+            arrow,
             partitioner,
             files: OpenFiles::new(kind, table.storage(), &options, memory, progress),
             rows,
+            incomplete: false,
         })
     }
 
@@ -115,7 +127,25 @@ impl TableFileWriter {
     /// [`Error::Row`] for columns of other types, for a null in a required field at any depth, and for a partition that
     /// comes back to a writer of [`Arrangement::Clustered`]; [`Error::NoMemory`]; those of the store.
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        check_batch(&self.table, &self.schema, batch)?;
+        check_batch(&self.table, &self.schema, &self.arrow, batch)?;
+        self.check_complete()?;
+        self.incomplete = true;
+        self.write_checked(batch).await?;
+        self.incomplete = false;
+        Ok(())
+    }
+
+    fn check_complete(&self) -> Result<()> {
+        match self.incomplete {
+            false => Ok(()),
+            true => Err(Error::Row {
+                table: self.table.clone(),
+                reason: "rows before could not be written: the writer can only be aborted".to_string(),
+            }),
+        }
+    }
+
+    async fn write_checked(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
@@ -164,9 +194,10 @@ impl TableFileWriter {
     /// Completes all files. They have their metrics, and are as they go into a manifest.
     ///
     /// # Errors
-    /// Those of the store; then the files are removed.
+    /// Those of the store, and [`Error::Row`] if a batch before could not be written; then the files are removed.
     pub async fn finish(mut self) -> Result<Vec<DataFile>> {
         let waiting = match &mut self.rows {
+            _ if self.incomplete => self.check_complete(),
             Rows::FanOut(rows) => rows.flush(&self.partitioner, &mut self.files).await,
             Rows::Clustered(_) => Ok(()),
         };

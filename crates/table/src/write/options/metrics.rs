@@ -29,7 +29,9 @@ impl MetricsModes {
     pub fn of(properties: &mut Properties<'_>, metadata: &TableMetadata) -> Result<Self> {
         let schema = metadata.current_schema();
         let stated = properties.parsed::<MetricsMode>(DEFAULT, EXPECTED)?;
-        let inferred: usize = properties.parsed(MAX_INFERRED, "a number of columns")?.unwrap_or(100);
+        let inferred: usize = properties
+            .parsed(MAX_INFERRED, "a number of columns")?
+            .unwrap_or(100);
         let mut modes = Self {
             default: stated.unwrap_or(MetricsMode::DEFAULT),
             by_id: BTreeMap::new(),
@@ -54,7 +56,9 @@ impl MetricsModes {
                 Some(field) => {
                     modes.by_id.insert(field.id, mode);
                 }
-                None => properties.notes.push(format!("`{key}` names no column of the table and has no effect")),
+                None => properties
+                    .notes
+                    .push(format!("`{key}` names no column of the table and has no effect")),
             }
         }
         Ok(modes)

@@ -17,6 +17,9 @@ pub(super) use properties::Properties;
 use super::location::LocationProvider;
 use crate::error::{Error, Result};
 
+/// The least limit of memory of a writer: row groups can be small, the parts of uploads are not.
+const LEAST_MEMORY_LIMIT_BYTES: usize = 512 << 20;
+
 /// How rows are brought to the writers of a table (`write.distribution-mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DistributionMode {
@@ -86,11 +89,18 @@ impl WriteOptions {
         let parquet = ParquetSettings::of(&mut properties, metadata.current_schema())?;
         let default_target: u64 = 512 << 20;
         Ok(Self {
-            target_file_size_bytes: properties.positive("write.target-file-size-bytes", default_target, "bytes")?,
+            target_file_size_bytes: properties.positive(
+                "write.target-file-size-bytes",
+                default_target,
+                "bytes",
+            )?,
             metrics: MetricsModes::of(&mut properties, metadata)?,
             locations: LocationProvider::of(&mut properties, metadata.location())?,
             max_open_files: Self::DEFAULT_MAX_OPEN_FILES,
-            memory_limit_bytes: parquet.row_group_bytes.saturating_mul(4),
+            memory_limit_bytes: parquet
+                .row_group_bytes
+                .saturating_mul(4)
+                .max(LEAST_MEMORY_LIMIT_BYTES),
             parquet,
             partition_id: 0,
             spec_id: None,
@@ -146,7 +156,7 @@ impl WriteOptions {
     }
 
     /// How many bytes the open files of a writer may hold in memory before row groups are closed early; four row
-    /// groups unless said otherwise.
+    /// groups, and at least 512 MiB, unless said otherwise.
     #[must_use]
     pub fn with_memory_limit_bytes(mut self, bytes: usize) -> Self {
         self.memory_limit_bytes = bytes;

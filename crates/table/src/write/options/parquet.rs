@@ -49,8 +49,12 @@ struct ColumnSettings {
 impl ParquetSettings {
     /// By the table's properties.
     pub fn of(properties: &mut Properties<'_>, schema: &Schema) -> Result<Self> {
-        let bytes = |properties: &Properties<'_>, key: &str, default| properties.positive(key, default, "bytes");
-        let version = [("v1", WriterVersion::PARQUET_1_0), ("v2", WriterVersion::PARQUET_2_0)];
+        let bytes =
+            |properties: &Properties<'_>, key: &str, default| properties.positive(key, default, "bytes");
+        let version = [
+            ("v1", WriterVersion::PARQUET_1_0),
+            ("v2", WriterVersion::PARQUET_2_0),
+        ];
         let version = properties.one_of("write.parquet.page-version", &version)?;
         let mut settings = Self {
             row_group_bytes: bytes(properties, "write.parquet.row-group-size-bytes", 128 << 20)?,
@@ -73,10 +77,13 @@ impl ParquetSettings {
     fn read_columns(&mut self, properties: &mut Properties<'_>, schema: &Schema) -> Result<()> {
         type Set = fn(&mut ColumnSettings, &str, &str) -> Result<()>;
         let settings: [(&str, Set); 5] = [
-            ("write.parquet.bloom-filter-enabled.column.", |column, key, value| {
-                column.bloom = boolean(key, value)?;
-                Ok(())
-            }),
+            (
+                "write.parquet.bloom-filter-enabled.column.",
+                |column, key, value| {
+                    column.bloom = boolean(key, value)?;
+                    Ok(())
+                },
+            ),
             ("write.parquet.bloom-filter-fpp.column.", |column, key, value| {
                 let fpp = value.trim().parse().ok().filter(|fpp| *fpp > 0.0 && *fpp < 1.0);
                 let wrong = || Properties::wrong(key, value, "a probability between 0 and 1, both excluded");
@@ -93,10 +100,13 @@ impl ParquetSettings {
                 column.no_statistics = !boolean(key, value)?;
                 Ok(())
             }),
-            ("write.parquet.dict-encoding-enabled.column.", |column, key, value| {
-                column.no_dictionary = !boolean(key, value)?;
-                Ok(())
-            }),
+            (
+                "write.parquet.dict-encoding-enabled.column.",
+                |column, key, value| {
+                    column.no_dictionary = !boolean(key, value)?;
+                    Ok(())
+                },
+            ),
         ];
         for (prefix, set) in settings {
             for (key, name, value) in properties.by_column(prefix).collect::<Vec<_>>() {
@@ -107,7 +117,8 @@ impl ParquetSettings {
                 let column = match field {
                     Some(field) => self.by_id.entry(field.id).or_default(),
                     None => {
-                        let note = format!("`{key}` names no column that has values of its own and has no effect");
+                        let note =
+                            format!("`{key}` names no column that has values of its own and has no effect");
                         properties.notes.push(note);
                         &mut nowhere
                     }

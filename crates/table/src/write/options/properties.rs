@@ -47,11 +47,20 @@ impl<'a> Properties<'a> {
 
     /// `true` or `false`, in any case.
     pub fn boolean(&self, key: &str, default: bool) -> Result<bool> {
-        Ok(self.text(key).map(|text| boolean(key, text)).transpose()?.unwrap_or(default))
+        Ok(self
+            .text(key)
+            .map(|text| boolean(key, text))
+            .transpose()?
+            .unwrap_or(default))
     }
 
     /// A number above 0.
-    pub fn positive<T: FromStr + PartialOrd + From<u8>>(&self, key: &str, default: T, what: &str) -> Result<T> {
+    pub fn positive<T: FromStr + PartialOrd + From<u8>>(
+        &self,
+        key: &str,
+        default: T,
+        what: &str,
+    ) -> Result<T> {
         let expected = format!("a number of {what} above 0");
         let value = self.parsed::<T>(key, &expected)?.unwrap_or(default);
         match value > T::from(0) {
@@ -65,7 +74,9 @@ impl<'a> Properties<'a> {
         let Some(text) = self.text(key) else {
             return Ok(None);
         };
-        let known = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim()));
+        let known = words
+            .iter()
+            .find(|(word, _)| word.eq_ignore_ascii_case(text.trim()));
         let expected = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
         known
             .map(|(_, value)| Some(*value))

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryViewBuilder, BooleanArray, FixedSizeBinaryArray, Int32Array, NullArray,
-    PrimitiveArray, RecordBatch, StringViewBuilder, StructArray, new_null_array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryViewBuilder, BooleanArray, FixedSizeBinaryArray,
+    Int32Array, NullArray, PrimitiveArray, RecordBatch, StringViewBuilder, StructArray, new_null_array,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, nullif};
@@ -33,9 +33,15 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Unsupported`] for unknown transforms and those of several columns; [`Error::Format`] for a transform that cannot
 /// take its column, and for a value whose result is out of range.
-pub fn partition_columns(schema: &Schema, spec: &PartitionSpec, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+pub fn partition_columns(
+    schema: &Schema,
+    spec: &PartitionSpec,
+    batch: &RecordBatch,
+) -> Result<Vec<ArrayRef>> {
     let fields = spec.fields().iter();
-    fields.map(|field| partition_column(schema, field, batch)).collect()
+    fields
+        .map(|field| partition_column(schema, field, batch))
+        .collect()
 }
 
 fn partition_column(schema: &Schema, field: &PartitionField, batch: &RecordBatch) -> Result<ArrayRef> {
@@ -61,10 +67,15 @@ fn partition_column(schema: &Schema, field: &PartitionField, batch: &RecordBatch
     let result = source.and_then(|source| field.transform.result_type_of(source));
     let (Some(Type::Primitive(source)), Some(result)) = (source, result) else {
         let reason = match schema.name_of(source_id) {
-            Some(name) => format!("the transform {} cannot take the column `{name}`", field.transform),
+            Some(name) => format!(
+                "the transform {} cannot take the column `{name}`",
+                field.transform
+            ),
             None => format!("its column, field {source_id}, is not in the schema"),
         };
-        return Err(drumlin_format::Error::invalid(format!("partition field `{}`", field.name), reason).into());
+        return Err(
+            drumlin_format::Error::invalid(format!("partition field `{}`", field.name), reason).into(),
+        );
     };
     let column = source_column(schema, source_id, batch)?;
     let name = || schema.name_of(source_id).unwrap_or(&field.name);
@@ -72,7 +83,10 @@ fn partition_column(schema: &Schema, field: &PartitionField, batch: &RecordBatch
     let transformed = transformed(&field.transform, source, &column).map_err(|value| {
         drumlin_format::Error::invalid(
             format!("value of column `{}`", name()),
-            format!("{value}: its partition value under {} is out of range", field.transform),
+            format!(
+                "{value}: its partition value under {} is out of range",
+                field.transform
+            ),
         )
     })?;
     in_type(&transformed, &type_to_arrow(&result.into(), true), name())
@@ -91,13 +105,20 @@ fn source_column(schema: &Schema, id: i32, batch: &RecordBatch) -> Result<ArrayR
     let mut columns = batch.columns();
     let mut nulls: Option<NullBuffer> = None;
     for step in schema.path_to(id) {
-        let place = siblings.fields().iter().position(|f| f.id == step).ok_or_else(wrong)?;
+        let place = siblings
+            .fields()
+            .iter()
+            .position(|f| f.id == step)
+            .ok_or_else(wrong)?;
         let column = columns.get(place).ok_or_else(wrong)?;
         if step == id {
             return masked(column, nulls.as_ref(), schema.name_of(id).unwrap_or_default());
         }
         let of = column.as_any().downcast_ref::<StructArray>().ok_or_else(wrong)?;
-        let field = siblings.fields().get(place).and_then(|f| f.field_type.as_struct());
+        let field = siblings
+            .fields()
+            .get(place)
+            .and_then(|f| f.field_type.as_struct());
         siblings = field.ok_or_else(wrong)?;
         columns = of.columns();
         nulls = NullBuffer::union(nulls.as_ref(), of.nulls());
@@ -131,7 +152,11 @@ fn in_type(array: &ArrayRef, wanted: &arrow_schema::DataType, name: &str) -> Res
 type OutOfRange = String;
 
 /// `column` has the Arrow type of `source` as a column.
-fn transformed(transform: &Transform, source: &PrimitiveType, column: &ArrayRef) -> Result<ArrayRef, OutOfRange> {
+fn transformed(
+    transform: &Transform,
+    source: &PrimitiveType,
+    column: &ArrayRef,
+) -> Result<ArrayRef, OutOfRange> {
     match transform {
         Transform::Identity => Ok(identity(source, column)),
         Transform::Bucket(buckets) => Ok(Arc::new(bucket(*buckets, source, column))),
@@ -152,11 +177,19 @@ fn identity(source: &PrimitiveType, column: &ArrayRef) -> ArrayRef {
     match source {
         PrimitiveType::Float => {
             let one_nan = |v: f32| if v.is_nan() { f32::NAN } else { v };
-            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(one_nan))
+            Arc::new(
+                column
+                    .as_primitive::<Float32Type>()
+                    .unary::<_, Float32Type>(one_nan),
+            )
         }
         PrimitiveType::Double => {
             let one_nan = |v: f64| if v.is_nan() { f64::NAN } else { v };
-            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(one_nan))
+            Arc::new(
+                column
+                    .as_primitive::<Float64Type>()
+                    .unary::<_, Float64Type>(one_nan),
+            )
         }
         _ => Arc::clone(column),
     }
@@ -240,7 +273,11 @@ fn truncate(width: u32, source: &PrimitiveType, column: &ArrayRef) -> Result<Arr
 }
 
 /// Parts of dates count from 1970 and floor toward the past.
-fn date_part(transform: &Transform, source: &PrimitiveType, column: &ArrayRef) -> Result<Int32Array, OutOfRange> {
+fn date_part(
+    transform: &Transform,
+    source: &PrimitiveType,
+    column: &ArrayRef,
+) -> Result<Int32Array, OutOfRange> {
     use PrimitiveType as P;
     let of_day = |days: i64| {
         let part = match transform {

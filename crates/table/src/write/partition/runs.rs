@@ -95,7 +95,10 @@ impl Partitioner {
         let varying = self.varying.iter().filter_map(|place| runs.columns.get(*place));
         let varying: Vec<ArrayRef> = varying.cloned().collect();
         runs.ranges = partition(&varying).map_err(internal)?.ranges();
-        let starts = runs.ranges.iter().map(|r| u32::try_from(r.start).unwrap_or(u32::MAX));
+        let starts = runs
+            .ranges
+            .iter()
+            .map(|r| u32::try_from(r.start).unwrap_or(u32::MAX));
         let starts = UInt32Array::from_iter_values(starts);
         let firsts = varying.iter().map(|column| take(column, &starts, None));
         let firsts = firsts.collect::<Result<Vec<_>, _>>().map_err(internal)?;
@@ -106,7 +109,9 @@ impl Partitioner {
     /// The partition values of a row of the batch that these runs are of.
     pub fn tuple(&self, runs: &Runs, row: usize) -> PartitionTuple {
         let columns = runs.columns.iter().zip(&self.results);
-        columns.map(|(column, result)| value_at(column, row, result)).collect()
+        columns
+            .map(|(column, result)| value_at(column, row, result))
+            .collect()
     }
 
     /// The folder of a partition; empty for a spec without fields.
