@@ -1,9 +1,15 @@
-//! Where the current metadata file of a table is found.
+//! Catalogs: where the current metadata file of a table is found, and how the pointer to it moves.
+//!
+//! The contract is [`drumlin_table::catalog::Catalog`].
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`object_store`] | a warehouse folder on any object store, in the layout of Hadoop tables |
+//! | [`sql`] | a database, in the tables that Java's JdbcCatalog and PyIceberg's SqlCatalog use |
+//! | [`metadata_file`] | the next metadata file of a table: its content, bytes and name |
+//! | `purge` | deleting all files of a table that was dropped |
 
+pub mod metadata_file;
 pub mod object_store;
 
 pub use object_store::ObjectStoreCatalog;

@@ -8,7 +8,16 @@
 //!
 //! Folders are namespaces, but those whose `metadata` folder holds metadata files, which are tables. Nothing is kept:
 //! each listing and each load asks the store.
+//!
+//! A commit creates `v(N+1).metadata.json` on condition that it is not there (`commit`); stores that cannot do so are
+//! refused for writing. Namespaces have no properties, and tables can be neither renamed nor registered, nor be elsewhere
+//! than in their folder.
 
+mod catalog;
+mod commit;
+mod drop;
+mod folder;
+mod namespace;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +28,8 @@ use futures::{StreamExt, TryStreamExt};
 /// Folders that are looked into at once.
 const CONCURRENT_LISTINGS: usize = 16;
 
-/// Tables in the folders of a warehouse, to be read.
+/// Tables in the folders of a warehouse. Whoever writes to them must do so by create-if-absent, as this catalog does: no
+/// lock keeps writers apart that do not.
 #[derive(Debug, Clone)]
 pub struct ObjectStoreCatalog {
     storage: Storage,
