@@ -1,0 +1,8 @@
+//! One behaviour suite that every catalog runs, and what is particular to each.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod backend;
+
+mod races;
+mod suite;
