@@ -11,8 +11,8 @@ use drumlin_table::storage::Storage;
 use drumlin_table::{Error, Result, Table};
 
 use super::ObjectStoreCatalog;
-use super::folder::same_place;
 use super::namespace::{MARKER, check_name};
+use crate::folder::same_place;
 
 impl ObjectStoreCatalog {
     /// The folder of a table.

@@ -9,7 +9,7 @@ use drumlin_table::{Error, Result, Table, VERSION_HINT};
 use uuid::Uuid;
 
 use super::ObjectStoreCatalog;
-use super::folder::{self, LOCAL_STORE, same_place};
+use crate::folder::{self, LOCAL_STORE, same_place};
 use crate::metadata_file::{Codec, ENDINGS, delete_fallen, next_metadata, version_name, version_of};
 
 /// The property that puts metadata files elsewhere, where they would not be found.

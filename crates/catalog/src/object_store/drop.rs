@@ -8,7 +8,7 @@ use object_store::path::Path;
 
 use super::ObjectStoreCatalog;
 use super::commit::version;
-use super::folder::{self, same_place};
+use crate::folder::{self, same_place};
 use crate::metadata_file::{GC_ENABLED, is_metadata_file, is_true, version_of};
 
 impl ObjectStoreCatalog {

@@ -16,7 +16,6 @@
 mod catalog;
 mod commit;
 mod drop;
-mod folder;
 mod namespace;
 #[cfg(test)]
 mod tests;

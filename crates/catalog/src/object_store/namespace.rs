@@ -4,8 +4,8 @@ use bytes::Bytes;
 use drumlin_table::catalog::Namespace;
 use drumlin_table::{Error, Result};
 
-use super::folder;
 use super::{ObjectStoreCatalog, name_is_folder};
+use crate::folder;
 
 /// An empty file that keeps a namespace while it holds nothing else, on stores that have no folders. Hadoop's catalogs
 /// pass over files where they look for tables and namespaces. To drop such a namespace they need it gone: they take it for

@@ -38,7 +38,7 @@ macro_rules! races {
     };
 }
 
-races!(memory disk);
+races!(memory disk s3 sqlite postgres);
 
 fn handle(f: &Fixture, writer: usize) -> Arc<dyn Catalog> {
     Arc::clone(if writer % 2 == 0 { &f.catalog } else { &f.other })

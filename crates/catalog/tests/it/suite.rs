@@ -50,7 +50,7 @@ macro_rules! suite {
     };
 }
 
-suite!(memory disk);
+suite!(memory disk s3 sqlite postgres);
 
 pub fn namespace(levels: &[&str]) -> Namespace {
     Namespace::new(levels.iter().copied()).unwrap()

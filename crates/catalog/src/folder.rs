@@ -9,10 +9,10 @@ use drumlin_table::{Error, Result};
 use uuid::Uuid;
 
 /// How the store of local files names itself, and the errors that come from it.
-pub(super) const LOCAL_STORE: &str = "LocalFileSystem";
+pub(crate) const LOCAL_STORE: &str = "LocalFileSystem";
 
 /// The directory that a folder is, if it is on a local disk and nothing but the disk is behind its store.
-pub(super) fn directory(storage: &Storage, folder: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn directory(storage: &Storage, folder: &str) -> Result<Option<PathBuf>> {
     let location = Location::parse(folder)?;
     let (store, path) = storage.resolve(folder)?;
     let local = location.scheme == Scheme::File && store.to_string().starts_with(LOCAL_STORE);
@@ -20,7 +20,7 @@ pub(super) fn directory(storage: &Storage, folder: &str) -> Result<Option<PathBu
 }
 
 /// Whether two locations are the same place, however they are spelt.
-pub(super) fn same_place(one: &str, other: &str) -> bool {
+pub(crate) fn same_place(one: &str, other: &str) -> bool {
     let parsed = |location: &str| Location::parse(location.trim_end_matches('/'));
     match (parsed(one), parsed(other)) {
         (Ok(one), Ok(other)) => one == other,
@@ -29,7 +29,7 @@ pub(super) fn same_place(one: &str, other: &str) -> bool {
 }
 
 /// An error of the disk, as the store of local files would tell it.
-pub(super) fn disk_error(location: &str, source: io::Error) -> Error {
+pub(crate) fn disk_error(location: &str, source: io::Error) -> Error {
     let source = match source.kind() {
         io::ErrorKind::AlreadyExists => object_store::Error::AlreadyExists {
             path: location.to_string(),
@@ -48,7 +48,7 @@ pub(super) fn disk_error(location: &str, source: io::Error) -> Error {
 /// On a local disk this does what its store does, a hard link to a file that is complete, but what the link names and the
 /// link itself are on the disk when this returns: the store knows no fsync, and after a loss of power the newest version of a
 /// table would be an empty file.
-pub(super) async fn create(storage: &Storage, location: &str, bytes: Bytes) -> Result<()> {
+pub(crate) async fn create(storage: &Storage, location: &str, bytes: Bytes) -> Result<()> {
     let Some(path) = directory(storage, location)? else {
         return storage.create(location, bytes).await;
     };
@@ -80,7 +80,7 @@ fn write_to_disk(path: &FilePath, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Runs what waits for the disk where it may wait.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     tokio::task::spawn_blocking(work)
@@ -89,7 +89,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// Removes the directories in one, and itself, as far as they are empty.
-pub(super) fn remove_empty(directory: &FilePath) -> io::Result<()> {
+pub(crate) fn remove_empty(directory: &FilePath) -> io::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
