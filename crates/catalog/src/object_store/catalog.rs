@@ -57,9 +57,7 @@ impl Catalog for ObjectStoreCatalog {
 
     async fn list_namespaces(&self, parent: &Namespace, page: &PageRequest) -> Result<Page<Namespace>> {
         self.must_be_there(parent).await?;
-        let names = self.list(&levels(parent)).await?.namespaces;
-        // Folders whose names no namespace can have are left out.
-        let children = names.into_iter().filter_map(|name| parent.child(name).ok());
+        let children = self.children(parent).await?;
         Ok(Page::cut(
             children,
             |child| child.levels().last().map_or("", String::as_str),

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod backend;
-
+mod databases;
+mod faults;
+mod folders;
+mod processes;
 mod races;
 mod suite;
