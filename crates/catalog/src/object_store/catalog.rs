@@ -107,7 +107,7 @@ impl Catalog for ObjectStoreCatalog {
             table: table.to_string(),
         };
         let location = self.location_of(table).map_err(|_| missing())?;
-        match Table::open_with(&self.storage, &location, &self.options).await {
+        match self.open(&location).await {
             Ok(opened) => Ok(opened.with_name(table.to_string())),
             Err(Error::NoTable { .. }) => Err(missing()),
             Err(other) => Err(other),

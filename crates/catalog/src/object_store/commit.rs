@@ -23,7 +23,7 @@ impl ObjectStoreCatalog {
         updates: &[TableUpdate],
     ) -> Result<Table, CommitError> {
         let location = self.location_of(ident)?;
-        let base = match Table::open_with(&self.storage, &location, &self.options).await {
+        let base = match self.open(&location).await {
             Ok(table) => Some(table.with_name(ident.to_string())),
             Err(Error::NoTable { .. }) if requirements.contains(&TableRequirement::NotExist) => None,
             Err(Error::NoTable { .. }) => {

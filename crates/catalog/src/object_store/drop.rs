@@ -2,7 +2,7 @@
 
 use drumlin_table::catalog::TableIdent;
 use drumlin_table::storage::Location;
-use drumlin_table::{Error, Result, Table, VERSION_HINT};
+use drumlin_table::{Error, Result, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 
@@ -21,7 +21,7 @@ impl ObjectStoreCatalog {
             table: ident.to_string(),
         };
         let location = self.location_of(ident).map_err(|_| missing())?;
-        let table = match Table::open_with(&self.storage, &location, &self.options).await {
+        let table = match self.open(&location).await {
             Ok(table) => table.with_name(ident.to_string()),
             Err(Error::NoTable { .. }) => return Err(missing()),
             Err(other) => return Err(other),

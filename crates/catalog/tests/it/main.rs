@@ -8,4 +8,5 @@ mod faults;
 mod folders;
 mod processes;
 mod races;
+mod sleepers;
 mod suite;
