@@ -7,9 +7,14 @@
 //! | [`object_store`] | a warehouse folder on any object store, in the layout of Hadoop tables |
 //! | [`sql`] | a database, in the tables that Java's JdbcCatalog and PyIceberg's SqlCatalog use |
 //! | [`metadata_file`] | the next metadata file of a table: its content, bytes and name |
+//! | `folder` | folders, on stores that have none and on a disk; files that are on the disk once they are written |
 //! | `purge` | deleting all files of a table that was dropped |
 
+mod folder;
 pub mod metadata_file;
 pub mod object_store;
+mod purge;
+pub mod sql;
 
 pub use object_store::ObjectStoreCatalog;
+pub use sql::{SqlCatalog, SqlCatalogOptions};

@@ -11,8 +11,8 @@ use drumlin_table::storage::Storage;
 use drumlin_table::{Error, Result, Table};
 
 use super::ObjectStoreCatalog;
-use super::folder::same_place;
 use super::namespace::{MARKER, check_name};
+use crate::folder::same_place;
 
 impl ObjectStoreCatalog {
     /// The folder of a table.
@@ -57,9 +57,7 @@ impl Catalog for ObjectStoreCatalog {
 
     async fn list_namespaces(&self, parent: &Namespace, page: &PageRequest) -> Result<Page<Namespace>> {
         self.must_be_there(parent).await?;
-        let names = self.list(&levels(parent)).await?.namespaces;
-        // Folders whose names no namespace can have are left out.
-        let children = names.into_iter().filter_map(|name| parent.child(name).ok());
+        let children = self.children(parent).await?;
         Ok(Page::cut(
             children,
             |child| child.levels().last().map_or("", String::as_str),
@@ -109,7 +107,7 @@ impl Catalog for ObjectStoreCatalog {
             table: table.to_string(),
         };
         let location = self.location_of(table).map_err(|_| missing())?;
-        match Table::open_with(&self.storage, &location, &self.options).await {
+        match self.open(&location).await {
             Ok(opened) => Ok(opened.with_name(table.to_string())),
             Err(Error::NoTable { .. }) => Err(missing()),
             Err(other) => Err(other),

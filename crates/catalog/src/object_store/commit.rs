@@ -9,7 +9,7 @@ use drumlin_table::{Error, Result, Table, VERSION_HINT};
 use uuid::Uuid;
 
 use super::ObjectStoreCatalog;
-use super::folder::{self, LOCAL_STORE, same_place};
+use crate::folder::{self, LOCAL_STORE, same_place};
 use crate::metadata_file::{Codec, ENDINGS, delete_fallen, next_metadata, version_name, version_of};
 
 /// The property that puts metadata files elsewhere, where they would not be found.
@@ -23,7 +23,7 @@ impl ObjectStoreCatalog {
         updates: &[TableUpdate],
     ) -> Result<Table, CommitError> {
         let location = self.location_of(ident)?;
-        let base = match Table::open_with(&self.storage, &location, &self.options).await {
+        let base = match self.open(&location).await {
             Ok(table) => Some(table.with_name(ident.to_string())),
             Err(Error::NoTable { .. }) if requirements.contains(&TableRequirement::NotExist) => None,
             Err(Error::NoTable { .. }) => {

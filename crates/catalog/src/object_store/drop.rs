@@ -2,13 +2,13 @@
 
 use drumlin_table::catalog::TableIdent;
 use drumlin_table::storage::Location;
-use drumlin_table::{Error, Result, Table, VERSION_HINT};
+use drumlin_table::{Error, Result, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 
 use super::ObjectStoreCatalog;
 use super::commit::version;
-use super::folder::{self, same_place};
+use crate::folder::{self, same_place};
 use crate::metadata_file::{GC_ENABLED, is_metadata_file, is_true, version_of};
 
 impl ObjectStoreCatalog {
@@ -21,7 +21,7 @@ impl ObjectStoreCatalog {
             table: ident.to_string(),
         };
         let location = self.location_of(ident).map_err(|_| missing())?;
-        let table = match Table::open_with(&self.storage, &location, &self.options).await {
+        let table = match self.open(&location).await {
             Ok(table) => table.with_name(ident.to_string()),
             Err(Error::NoTable { .. }) => return Err(missing()),
             Err(other) => return Err(other),

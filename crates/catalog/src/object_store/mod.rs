@@ -16,7 +16,6 @@
 mod catalog;
 mod commit;
 mod drop;
-mod folder;
 mod namespace;
 #[cfg(test)]
 mod tests;
@@ -27,6 +26,9 @@ use futures::{StreamExt, TryStreamExt};
 
 /// Folders that are looked into at once.
 const CONCURRENT_LISTINGS: usize = 16;
+
+/// How often a table is opened whose metadata file goes before it is read.
+const LOADS: usize = 5;
 
 /// Tables in the folders of a warehouse. Whoever writes to them must do so by create-if-absent, as this catalog does: no
 /// lock keeps writers apart that do not.
@@ -130,7 +132,7 @@ impl ObjectStoreCatalog {
             return Ok(None);
         }
         let location = self.location(namespace, table);
-        match Table::open_with(&self.storage, &location, &self.options).await {
+        match self.open(&location).await {
             Ok(opened) => {
                 let name = namespace
                     .iter()
@@ -143,6 +145,17 @@ impl ObjectStoreCatalog {
             Err(Error::NoTable { .. }) => Ok(None),
             Err(other) => Err(other),
         }
+    }
+
+    /// Opens the newest version. With delete-after-commit, others may move on and delete it before it is read.
+    async fn open(&self, location: &str) -> Result<Table> {
+        for _ in 1..LOADS {
+            match Table::open_with(&self.storage, location, &self.options).await {
+                Err(Error::NotFound { .. }) => {}
+                answer => return answer,
+            }
+        }
+        Table::open_with(&self.storage, location, &self.options).await
     }
 
     fn folder(&self, namespace: &[&str]) -> String {

@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use drumlin_table::catalog::Namespace;
+use drumlin_table::storage::Location;
 use drumlin_table::{Error, Result};
+use futures::{StreamExt, TryStreamExt};
 
-use super::folder;
-use super::{ObjectStoreCatalog, name_is_folder};
+use super::{CONCURRENT_LISTINGS, ObjectStoreCatalog, name_is_folder};
+use crate::folder;
 
 /// An empty file that keeps a namespace while it holds nothing else, on stores that have no folders. Hadoop's catalogs
 /// pass over files where they look for tables and namespaces. To drop such a namespace they need it gone: they take it for
@@ -38,13 +40,49 @@ impl ObjectStoreCatalog {
             Some(directory) => folder::blocking(move || Ok(directory.is_dir()))
                 .await
                 .map_err(|e| folder::disk_error(&folder, e))?,
-            None => {
-                let listing = self.storage.list(&folder).await?;
-                !listing.files.is_empty() || !listing.folders.is_empty()
-            }
+            None => self.holds_file(&folder, None).await?,
         };
         // The folders of a table are not namespaces.
         Ok(there && self.table_around(namespace).await?.is_none())
+    }
+
+    /// Whether there is a file in a folder, at any depth, but for one. Some stores go on naming folders after the last file in
+    /// them was deleted, so that folders say nothing.
+    async fn holds_file(&self, folder: &str, but: Option<&str>) -> Result<bool> {
+        let (store, path) = self.storage.resolve(folder)?;
+        let but = but.map(Location::parse).transpose()?.map(|but| but.path);
+        let mut files = store.list(Some(&path));
+        while let Some(file) = files.next().await {
+            match file {
+                Ok(file) if Some(&file.location) == but.as_ref() => {}
+                Ok(_) => return Ok(true),
+                Err(object_store::Error::NotFound { .. }) => {}
+                Err(e) => return Err(Error::store(folder, e)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The namespaces directly inside of one that is there.
+    pub(super) async fn children(&self, parent: &Namespace) -> Result<Vec<Namespace>> {
+        let levels: Vec<&str> = parent.levels().iter().map(String::as_str).collect();
+        let names = self.list(&levels).await?.namespaces;
+        // Folders whose names no namespace can have are left out.
+        let children = names.into_iter().filter_map(|name| parent.child(name).ok());
+        let children: Vec<(Namespace, bool)> = futures::stream::iter(children)
+            .map(|child| async move {
+                let folder = self.folder_of(&child)?;
+                let there = match folder::directory(&self.storage, &folder)? {
+                    Some(_) => true,
+                    None => self.holds_file(&folder, None).await?,
+                };
+                Ok::<_, Error>((child, there))
+            })
+            .buffered(CONCURRENT_LISTINGS)
+            .try_collect()
+            .await?;
+        let there = children.into_iter().filter(|(_, there)| *there);
+        Ok(there.map(|(child, _)| child).collect())
     }
 
     /// The outermost level that is a table.
@@ -120,13 +158,12 @@ impl ObjectStoreCatalog {
             namespace: namespace.to_string(),
         };
         let folder = self.folder_of(namespace)?;
-        let listing = self.storage.list(&folder).await?;
-        if !listing.folders.is_empty() || listing.files.iter().any(|file| file != MARKER) {
-            return Err(not_empty());
-        }
-        self.storage.delete(&format!("{folder}/{MARKER}")).await?;
         let Some(directory) = folder::directory(&self.storage, &folder)? else {
-            return Ok(());
+            let marker = format!("{folder}/{MARKER}");
+            return match self.holds_file(&folder, Some(&marker)).await? {
+                true => Err(not_empty()),
+                false => self.storage.delete(&marker).await,
+            };
         };
         match folder::blocking(move || std::fs::remove_dir(directory)).await {
             Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => Err(not_empty()),

@@ -28,7 +28,7 @@ use drumlin_format::partition::PartitionSpec;
 
 use crate::deletes::{EqualityDeletes, FileDeletes};
 
-pub(crate) use list::{entries_of, manifests_of};
+pub use list::{entries_of, manifests_of};
 pub(crate) use metrics::{KeyMetrics, summaries};
 
 pub use cache::{DEFAULT_MANIFEST_CACHE_BYTES, ManifestCache};
