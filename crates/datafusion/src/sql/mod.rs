@@ -91,6 +91,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Location;
+use futures::future::BoxFuture;
 
 use self::statement_planner::StatementPlanner;
 use crate::session::storage_of;
@@ -142,7 +143,8 @@ pub async fn sql(ctx: &SessionContext, sql: &str) -> Result<DataFrame> {
 pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -> Result<DataFrame> {
     let state = ctx.state();
     if let Some(ddl) = ddl::parse(&state, statement)? {
-        ddl::execute(ddl, &state).await?;
+        let run: BoxFuture<'_, Result<()>> = Box::pin(ddl::execute(ddl, &state));
+        run.await?;
         return Ok(DataFrame::new(state, LogicalPlanBuilder::empty(false).build()?));
     }
     let plan = statement_to_plan(state, statement).await?;

@@ -18,7 +18,8 @@ use drumlin_format::transform::Transform;
 use drumlin_format::types::{PrimitiveType, Type};
 use drumlin_table::Table;
 use drumlin_table::arrow::{column_to_arrow, type_to_arrow};
-use drumlin_table::write::{DistributionMode, partition_columns};
+use drumlin_table::write::options::DistributionMode;
+use drumlin_table::write::partition_columns;
 
 use crate::error::external;
 

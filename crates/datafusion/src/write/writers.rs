@@ -112,7 +112,7 @@ impl ExecutionPlan for IcebergWriteExec {
     fn required_input_distribution(&self) -> Vec<Distribution> {
         vec![match self.layout.hashed.is_empty() {
             true => Distribution::UnspecifiedDistribution,
-            false => Distribution::HashPartitioned(self.layout.hashed.clone()),
+            false => Distribution::KeyPartitioned(self.layout.hashed.clone()),
         }]
     }
 

@@ -17,6 +17,7 @@ use drumlin_table::Error;
 use drumlin_table::arrow::schema_from_arrow;
 use drumlin_table::catalog::TableCreation;
 use drumlin_table::transaction::Transaction;
+use futures::future::BoxFuture;
 
 use super::columns::ColumnDefinition;
 use super::parse::{expression, quoted};
@@ -156,7 +157,8 @@ async fn make(
             Transaction::replace(&base, ident.clone(), creation.clone()).map_err(external)?;
         let table = transaction.table().clone();
         if query.is_none() {
-            transaction.commit(catalog.as_ref()).await.map_err(external)?;
+            let commit: BoxFuture<'_, _> = Box::pin(transaction.commit(catalog.as_ref()));
+            commit.await.map_err(external)?;
             return Ok(());
         }
         (Making::Replace(base, Arc::new(creation)), table)
@@ -194,8 +196,8 @@ async fn query_plan(tokens: Vec<TokenWithSpan>, state: &SessionState) -> Result<
         tokens,
     };
     // Boxed: this is called by what plans statements.
-    let plan = Box::pin(statement_to_plan(state.clone(), &statement)).await?;
-    match plan {
+    let plan: BoxFuture<'_, Result<LogicalPlan>> = Box::pin(statement_to_plan(state.clone(), &statement));
+    match plan.await? {
         LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Explain(_) | LogicalPlan::Statement(_) => {
             Err(syntax("expected a query behind AS".into(), start))
         }
