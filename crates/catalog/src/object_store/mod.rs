@@ -20,6 +20,8 @@ mod namespace;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use drumlin_table::storage::Storage;
 use drumlin_table::{Error, OpenOptions, Result, Table, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
@@ -32,11 +34,20 @@ const LOADS: usize = 5;
 
 /// Tables in the folders of a warehouse. Whoever writes to them must do so by create-if-absent, as this catalog does: no
 /// lock keeps writers apart that do not.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ObjectStoreCatalog {
     storage: Storage,
     warehouse: String,
     options: OpenOptions,
+}
+
+/// Without the storage, whose options may be secrets.
+impl fmt::Debug for ObjectStoreCatalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectStoreCatalog")
+            .field("warehouse", &self.warehouse)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What is directly in a namespace.

@@ -72,3 +72,11 @@ async fn what_is_not_there_is_none() {
         NamespaceContent::default()
     );
 }
+
+#[test]
+fn secrets_are_not_shown() {
+    let options = [("s3.secret-access-key".to_string(), "s3cret".to_string())];
+    let catalog = ObjectStoreCatalog::new(Storage::new(options.into()), "s3://b/w");
+    let shown = format!("{catalog:?}");
+    assert!(shown.contains("s3://b/w") && !shown.contains("s3cret"), "{shown}");
+}
