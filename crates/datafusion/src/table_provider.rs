@@ -18,8 +18,8 @@ use crate::error::external;
 use crate::filter::to_predicate;
 use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
-use crate::scan::builder::ScanBuilder;
 use crate::scalar::to_scalar;
+use crate::scan::builder::ScanBuilder;
 use crate::write::{WriteMode, WriteTarget, insert_exec};
 
 /// Why tables that have no [`WriteTarget`] are only read.

@@ -85,8 +85,8 @@ use datafusion::common::{DFSchema, plan_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias, ObjectName};
@@ -99,8 +99,8 @@ use crate::session::storage_of;
 pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
 pub use relation_planner::TimeTravelPlanner;
-pub use store_assignment::StoreAssignment;
 pub use split::{SqlStatement, split_statements};
+pub use store_assignment::StoreAssignment;
 pub use version::{TableVersion, VersionedTable, as_versioned};
 
 /// [`sql`] as a method.

@@ -426,7 +426,10 @@ async fn writes_are_refused_by_name() {
                 "DELETE FROM t WHERE id IN (SELECT id FROM u)",
                 "DELETE FROM t: Drumlin does not change rows",
             ),
-            ("DELETE FROM t WHERE 1 = 0", "DELETE FROM t: Drumlin does not change rows"),
+            (
+                "DELETE FROM t WHERE 1 = 0",
+                "DELETE FROM t: Drumlin does not change rows",
+            ),
             (
                 "UPDATE public.t SET v = 'x'",
                 "UPDATE public.t: Drumlin does not change rows",
@@ -436,7 +439,10 @@ async fn writes_are_refused_by_name() {
                 "MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN DELETE",
                 "MERGE INTO t: Drumlin does not change rows",
             ),
-            ("EXPLAIN DELETE FROM t", "DELETE FROM t: Drumlin does not change rows"),
+            (
+                "EXPLAIN DELETE FROM t",
+                "DELETE FROM t: Drumlin does not change rows",
+            ),
             (
                 "DELETE FROM t VERSION AS OF 1",
                 "cannot write to a version of `t`",
@@ -472,7 +478,10 @@ async fn writes_are_refused_by_name() {
         .collect()
         .await
         .unwrap_err();
-    assert!(plain.to_string().contains("Drumlin does not change rows"), "{plain}");
+    assert!(
+        plain.to_string().contains("Drumlin does not change rows"),
+        "{plain}"
+    );
 }
 
 #[tokio::test]

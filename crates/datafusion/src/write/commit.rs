@@ -13,7 +13,8 @@ use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties,
 };
 use drumlin_format::manifest::DataFile;
 use drumlin_table::Table;
@@ -24,8 +25,13 @@ use super::target::{Making, WriteMode, WriteTarget};
 use super::writers::decoded;
 use crate::error::external;
 
-static COUNT: LazyLock<SchemaRef> =
-    LazyLock::new(|| Arc::new(ArrowSchema::new(vec![Field::new("count", DataType::UInt64, false)])));
+static COUNT: LazyLock<SchemaRef> = LazyLock::new(|| {
+    Arc::new(ArrowSchema::new(vec![Field::new(
+        "count",
+        DataType::UInt64,
+        false,
+    )]))
+});
 
 /// Commits the files of all writers in one transaction, and gives the number of rows.
 ///
@@ -198,7 +204,10 @@ async fn commit(
     data_files: Vec<DataFile>,
     written: Arc<WrittenFiles>,
 ) -> Result<()> {
-    let paths: Vec<Arc<str>> = data_files.iter().map(|file| Arc::clone(&file.file_path)).collect();
+    let paths: Vec<Arc<str>> = data_files
+        .iter()
+        .map(|file| Arc::clone(&file.file_path))
+        .collect();
     let result = match target.transaction(&table, &mode, data_files) {
         Ok(Some(transaction)) => transaction.commit(target.catalog.as_ref()).await.map(|_| ()),
         Ok(None) => Ok(()),

@@ -37,7 +37,9 @@ impl WrittenFiles {
     pub(super) fn report(&self, files: &[DataFile]) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.given_up {
-            state.paths.extend(files.iter().map(|file| Arc::clone(&file.file_path)));
+            state
+                .paths
+                .extend(files.iter().map(|file| Arc::clone(&file.file_path)));
         }
         !state.given_up
     }

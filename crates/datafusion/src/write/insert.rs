@@ -8,7 +8,8 @@ use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference, 
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{
-    Cast, DmlStatement, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, Values, WriteOp, lit,
+    Cast, DmlStatement, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, Values, WriteOp,
+    lit,
 };
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -257,7 +258,10 @@ fn replaced_casts(
         };
         exprs.push(value.alias(&column.name));
     }
-    Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(below))?))
+    Ok(LogicalPlan::Projection(Projection::try_new(
+        exprs,
+        Arc::new(below),
+    )?))
 }
 
 fn replaced_values(
@@ -311,7 +315,10 @@ pub(crate) fn insert_exec(
             PartitionOverwriteMode::Dynamic => WriteMode::OverwritePartitions,
         },
         (InsertOp::Replace, _) => {
-            return plan_err!("REPLACE INTO {}: Iceberg tables have no keys to replace rows by", table.name());
+            return plan_err!(
+                "REPLACE INTO {}: Iceberg tables have no keys to replace rows by",
+                table.name()
+            );
         }
     };
     let schema = provider.table_schema();

@@ -123,7 +123,11 @@ fn term(schema: &Arc<Schema>, source_ids: &[i32], transform: &Transform) -> Resu
         return plan_err!("{transform} of several columns cannot be computed");
     };
     let root = schema.path_to(*source_id).first().copied();
-    let column = schema.fields().iter().enumerate().find(|(_, f)| Some(f.id) == root);
+    let column = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .find(|(_, f)| Some(f.id) == root);
     let Some((index, column)) = column else {
         return plan_err!("field {source_id}, the source of {transform}, is not in the schema");
     };
@@ -203,7 +207,11 @@ impl PhysicalExpr for Transformed {
     }
 
     fn return_field(&self, schema: &ArrowSchema) -> Result<FieldRef> {
-        Ok(Arc::new(Field::new(self.to_string(), self.data_type(schema)?, true)))
+        Ok(Arc::new(Field::new(
+            self.to_string(),
+            self.data_type(schema)?,
+            true,
+        )))
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
@@ -218,7 +226,10 @@ impl PhysicalExpr for Transformed {
             vec![input],
             &options,
         )?;
-        match partition_columns(schema, spec, &of_column).map_err(external)?.pop() {
+        match partition_columns(schema, spec, &of_column)
+            .map_err(external)?
+            .pop()
+        {
             Some(values) => Ok(ColumnarValue::Array(values)),
             None => internal_err!("{self} has no value"),
         }

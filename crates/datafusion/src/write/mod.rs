@@ -27,7 +27,9 @@ mod target;
 mod writers;
 
 pub use commit::IcebergCommitExec;
-pub(crate) use insert::{Given, default_value, given_columns, insert_exec, insert_plan, store_plan, store_values};
+pub(crate) use insert::{
+    Given, default_value, given_columns, insert_exec, insert_plan, store_plan, store_values,
+};
 pub use options::{IcebergOptions, PartitionOverwriteMode};
 pub use target::WriteTarget;
 pub(crate) use target::{Making, WriteMode};

@@ -37,9 +37,9 @@ impl PartitionOverwriteMode {
         match options.partition_overwrite_mode.to_ascii_lowercase().as_str() {
             "static" => Ok(Self::Static),
             "dynamic" => Ok(Self::Dynamic),
-            other => plan_err!(
-                "iceberg.partition_overwrite_mode: expected static or dynamic, found `{other}`"
-            ),
+            other => {
+                plan_err!("iceberg.partition_overwrite_mode: expected static or dynamic, found `{other}`")
+            }
         }
     }
 }

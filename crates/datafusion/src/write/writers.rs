@@ -91,7 +91,12 @@ fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
 
 impl DisplayAs for IcebergWriteExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IcebergWriteExec: table={}, distribution={}", self.table.name(), self.layout.name)?;
+        write!(
+            f,
+            "IcebergWriteExec: table={}, distribution={}",
+            self.table.name(),
+            self.layout.name
+        )?;
         if !self.layout.hashed.is_empty() {
             let terms: Vec<String> = self.layout.hashed.iter().map(ToString::to_string).collect();
             write!(f, ", partitioned by=[{}]", terms.join(", "))?;
@@ -189,7 +194,8 @@ impl ExecutionPlan for IcebergWriteExec {
             files.add(data_files.len());
             let size: i64 = data_files.iter().map(|file| file.file_size_in_bytes).sum();
             bytes.add(usize::try_from(size).unwrap_or_default());
-            let manifest: ArrayRef = Arc::new(BinaryArray::from(vec![encoded(&data_files, &table)?.as_slice()]));
+            let manifest: ArrayRef =
+                Arc::new(BinaryArray::from(vec![encoded(&data_files, &table)?.as_slice()]));
             let columns = vec![manifest, Arc::new(UInt64Array::from(vec![count])) as ArrayRef];
             Ok(RecordBatch::try_new(Arc::clone(&WRITTEN), columns)?)
         };

@@ -37,11 +37,7 @@ impl Warehouse {
         let provider = IcebergCatalogProvider::new(Arc::clone(&catalog));
         ctx.register_catalog("w", Arc::new(provider));
         rows(&ctx, "CREATE SCHEMA s").await;
-        Self {
-            folder,
-            catalog,
-            ctx,
-        }
+        Self { folder, catalog, ctx }
     }
 
     /// The table `s.<name>` as it is now.

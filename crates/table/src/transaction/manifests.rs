@@ -212,12 +212,15 @@ impl Manifests {
             }
             kept.push(manifest.clone());
         }
-        let mut entries = futures::stream::iter(open)
+        // A list of futures: a stream that makes them by a closure could not be sent to another thread.
+        let reads: Vec<_> = open
+            .into_iter()
             .map(|(at, manifest)| async move {
                 let entries = entries_of(table, &manifest).await?;
                 Ok::<_, Error>((at, manifest, entries))
             })
-            .buffered(CONCURRENT_MANIFESTS);
+            .collect();
+        let mut entries = futures::stream::iter(reads).buffered(CONCURRENT_MANIFESTS);
         while let Some((at, manifest, entries)) = entries.try_next().await? {
             let mut taken = HashSet::new();
             for (i, entry) in entries.iter().enumerate().filter(|(_, e)| e.is_live()) {
@@ -327,14 +330,16 @@ impl Manifests {
         };
         let spec = spec_of(table, first.partition_spec_id)?;
         let mut writer = writer(table, first.content, spec, self.snapshot_id)?;
-        let mut stored = futures::stream::iter(bin)
+        let reads: Vec<_> = bin
+            .iter()
             .map(|source| async move {
                 match source {
                     Source::New(_) => Ok((source, Vec::new())),
                     Source::Stored(file) => Ok::<_, Error>((source, entries_of(table, file).await?)),
                 }
             })
-            .buffered(CONCURRENT_MANIFESTS);
+            .collect();
+        let mut stored = futures::stream::iter(reads).buffered(CONCURRENT_MANIFESTS);
         while let Some((source, entries)) = stored.try_next().await? {
             if let Source::New(new) = source {
                 for file in files.get(new.files.clone()).unwrap_or_default() {

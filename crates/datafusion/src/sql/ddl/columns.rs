@@ -105,15 +105,13 @@ fn primary_key(tokens: &mut Tokens, key: &mut Vec<Ident>) -> Result<()> {
 }
 
 fn refuse_constraint(tokens: &Tokens) -> Result<()> {
-    let constraints: [&[&str]; 4] = [
-        &["CONSTRAINT"],
-        &["FOREIGN", "KEY"],
-        &["UNIQUE"],
-        &["CHECK"],
-    ];
+    let constraints: [&[&str]; 4] = [&["CONSTRAINT"], &["FOREIGN", "KEY"], &["UNIQUE"], &["CHECK"]];
     for words in constraints {
         // The name of a column is followed by a type.
-        let is_constraint = words.iter().enumerate().all(|(i, word)| tokens.is_word_at(i, word))
+        let is_constraint = words
+            .iter()
+            .enumerate()
+            .all(|(i, word)| tokens.is_word_at(i, word))
             && (words.len() > 1 || *tokens.peek_at(1) == Token::LParen || *words == ["CONSTRAINT"]);
         if is_constraint {
             let name = words.join(" ");

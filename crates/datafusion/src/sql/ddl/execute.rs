@@ -24,6 +24,7 @@ use super::parse::{expression, quoted};
 use super::target::{SchemaTarget, TableTarget};
 use super::tokens::syntax;
 use super::{CreateTable, Ddl, terms};
+use crate::IcebergTableProvider;
 use crate::error::external;
 use crate::scalar::from_scalar;
 use crate::sql::constant::{constant, number};
@@ -31,7 +32,6 @@ use crate::sql::split::dialect;
 use crate::sql::{SqlStatement, statement_to_plan};
 use crate::write::assignment::{decimal, literal};
 use crate::write::{Making, WriteTarget, given_columns, insert_plan};
-use crate::IcebergTableProvider;
 
 /// Names that tables show as properties but that are none, and what sets what they show.
 const RESERVED: [(&str, &str); 8] = [
@@ -72,7 +72,11 @@ async fn create_schema(
     properties: Vec<(String, String)>,
 ) -> Result<()> {
     let properties = properties.into_iter().collect();
-    match schema.catalog.create_namespace(&schema.namespace, &properties).await {
+    match schema
+        .catalog
+        .create_namespace(&schema.namespace, &properties)
+        .await
+    {
         Err(Error::NamespaceExists { .. }) if if_not_exists => Ok(()),
         result => result.map_err(external),
     }
@@ -100,7 +104,11 @@ async fn create_table(create: CreateTable, state: &SessionState) -> Result<()> {
             target.written
         );
     }
-    let exists = target.catalog.table_exists(&target.ident).await.map_err(external)?;
+    let exists = target
+        .catalog
+        .table_exists(&target.ident)
+        .await
+        .map_err(external)?;
     if exists && create.if_not_exists {
         return Ok(());
     }
@@ -153,8 +161,7 @@ async fn make(
     let (catalog, ident) = (&target.catalog, &target.ident);
     let (making, table) = if exists {
         let base = catalog.load_table(ident).await.map_err(external)?;
-        let transaction =
-            Transaction::replace(&base, ident.clone(), creation.clone()).map_err(external)?;
+        let transaction = Transaction::replace(&base, ident.clone(), creation.clone()).map_err(external)?;
         let table = transaction.table().clone();
         if query.is_none() {
             let commit: BoxFuture<'_, _> = Box::pin(transaction.commit(catalog.as_ref()));
@@ -180,7 +187,14 @@ async fn make(
     let found = query.schema().fields().len();
     let given = given_columns(&vec![None; columns.len()], columns, found, &target.written)?;
     let name = TableReference::partial(ident.namespace.to_string(), ident.name.as_str());
-    let plan = insert_plan(query, &given, provider, name, InsertOp::Append, state.config_options())?;
+    let plan = insert_plan(
+        query,
+        &given,
+        provider,
+        name,
+        InsertOp::Append,
+        state.config_options(),
+    )?;
     DataFrame::new(state.clone(), plan).collect().await?;
     Ok(())
 }
@@ -209,7 +223,10 @@ async fn query_plan(tokens: Vec<TokenWithSpan>, state: &SessionState) -> Result<
 /// in tables of a version that has no others; values with more digits are refused.
 fn fields_of(query: &LogicalPlan, create: &CreateTable) -> Result<Vec<NestedField>> {
     let schema = schema_from_arrow(query.schema().as_arrow()).map_err(external)?;
-    let version = create.properties.iter().find(|(key, _)| key == FORMAT_VERSION_PROPERTY);
+    let version = create
+        .properties
+        .iter()
+        .find(|(key, _)| key == FORMAT_VERSION_PROPERTY);
     let nanos = version.is_some_and(|(_, version)| version.trim() == "3");
     let mut fields = schema.fields().to_vec();
     for field in &mut fields {

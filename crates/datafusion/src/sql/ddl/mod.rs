@@ -24,8 +24,8 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use super::SqlStatement;
 
 pub(super) use execute::execute;
-pub(super) use tokens::syntax;
 use target::{SchemaTarget, TableTarget};
+pub(super) use tokens::syntax;
 
 /// A statement that is run here.
 #[derive(Debug)]

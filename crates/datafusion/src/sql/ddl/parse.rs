@@ -94,7 +94,9 @@ impl Parser<'_> {
         }
         self.clauses(&mut create)?;
         if create.columns.is_none() && create.query.is_none() {
-            return Err(self.cursor.expected("the columns of the table, or AS and a query"));
+            return Err(self
+                .cursor
+                .expected("the columns of the table, or AS and a query"));
         }
         Ok(Some(Ddl::CreateTable(Box::new(create))))
     }
@@ -207,9 +209,9 @@ impl Parser<'_> {
         }
         match hash && !locally {
             true => Ok(()),
-            false => Err(self
-                .cursor
-                .expected("ORDERED BY, LOCALLY ORDERED BY, DISTRIBUTED BY PARTITION or UNORDERED behind WRITE")),
+            false => Err(self.cursor.expected(
+                "ORDERED BY, LOCALLY ORDERED BY, DISTRIBUTED BY PARTITION or UNORDERED behind WRITE",
+            )),
         }
     }
 

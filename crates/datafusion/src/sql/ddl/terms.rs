@@ -68,7 +68,10 @@ impl Term {
             let at = tokens.at();
             let width: u32 = tokens.integer(&format!("the number of {function}(n, column)"))?;
             match width {
-                0 => Err(syntax(format!("{function}(0, …): the number must be at least 1"), at)),
+                0 => Err(syntax(
+                    format!("{function}(0, …): the number must be at least 1"),
+                    at,
+                )),
                 width => Ok(width),
             }
         };
@@ -91,7 +94,11 @@ impl Term {
             }
             transform => (transform, tokens.name(what)?),
         };
-        Ok(Self { transform, column, at })
+        Ok(Self {
+            transform,
+            column,
+            at,
+        })
     }
 
     fn full_name(&self) -> String {
@@ -152,7 +159,10 @@ pub(super) fn partition_spec(terms: &[Term], schema: &Schema) -> Result<UnboundP
     for term in terms {
         let (source, name) = (term.source(schema)?, term.field_name());
         if fields.iter().any(|field| field.name == name) {
-            return Err(syntax(format!("there are two partition fields `{name}`"), term.at));
+            return Err(syntax(
+                format!("there are two partition fields `{name}`"),
+                term.at,
+            ));
         }
         if term.transform != Transform::Identity && schema.field_by_name(&name).is_some() {
             return Err(syntax(
@@ -167,7 +177,10 @@ pub(super) fn partition_spec(terms: &[Term], schema: &Schema) -> Result<UnboundP
             transform: term.transform.clone(),
         });
     }
-    Ok(UnboundPartitionSpec { spec_id: None, fields })
+    Ok(UnboundPartitionSpec {
+        spec_id: None,
+        fields,
+    })
 }
 
 impl OrderTerm {

@@ -88,7 +88,10 @@ fn types_are_nested() {
         ("array<array<array<int>>>", "list<list<list<int>>>"),
         ("list<string not null>", "list<string>"),
         ("map<string, array<int>>", "map<string, list<int>>"),
-        ("struct<a: int, b string not null comment 'b'>", "struct<a: int, b: string>"),
+        (
+            "struct<a: int, b string not null comment 'b'>",
+            "struct<a: int, b: string>",
+        ),
         ("struct(a int, b struct<c: int>)[]", ""),
     ] {
         let read = read(written);
@@ -127,8 +130,9 @@ fn wrong_types_are_named_with_their_place() {
 
 #[test]
 fn columns_have_their_own_clauses() {
-    let mut text =
-        tokens("(a int NOT NULL COMMENT 'the a', \"B c\" string DEFAULT coalesce(NULL, 'x') NOT NULL, PRIMARY KEY (a) NOT ENFORCED)");
+    let mut text = tokens(
+        "(a int NOT NULL COMMENT 'the a', \"B c\" string DEFAULT coalesce(NULL, 'x') NOT NULL, PRIMARY KEY (a) NOT ENFORCED)",
+    );
     let (columns, key) = columns::columns(&mut text).unwrap();
     assert!(text.is_done());
     let [a, b] = columns.as_slice() else {
@@ -151,7 +155,10 @@ fn columns_have_their_own_clauses() {
         ("(a)", "a type"),
     ] {
         let error = columns::columns(&mut tokens(written)).unwrap_err().to_string();
-        assert!(error.contains(part) && error.contains("Line: 1"), "{written}: {error}");
+        assert!(
+            error.contains(part) && error.contains("Line: 1"),
+            "{written}: {error}"
+        );
     }
     // Words of constraints are names of columns as well.
     columns::columns(&mut tokens("(check int, unique int, foreign int)")).unwrap();
@@ -188,7 +195,10 @@ fn partition_and_sort_terms() {
         let [field] = spec.fields.as_slice() else {
             panic!("{spec:?}")
         };
-        assert_eq!((field.name.as_str(), field.transform.to_string().as_str()), (name, transform));
+        assert_eq!(
+            (field.name.as_str(), field.transform.to_string().as_str()),
+            (name, transform)
+        );
     }
     for (written, part) in [
         ("day(ts)", "would have the name of a column"),
@@ -200,7 +210,10 @@ fn partition_and_sort_terms() {
         ("day(nope)", "there is no column `nope`; there are id, ts, ts_day"),
     ] {
         let error = spec(written).unwrap_err().to_string();
-        assert!(error.contains(part) && error.contains("Line: 1"), "{written}: {error}");
+        assert!(
+            error.contains(part) && error.contains("Line: 1"),
+            "{written}: {error}"
+        );
     }
     let order = terms::OrderTerm::parse(&mut tokens("bucket(4, id) DESC NULLS FIRST")).unwrap();
     let order = terms::sort_order(&[order], &schema).unwrap();

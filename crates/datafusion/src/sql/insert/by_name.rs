@@ -24,9 +24,7 @@ fn position(tokens: &[TokenWithSpan]) -> Option<(usize, usize)> {
         .map(|(i, t)| (i, &t.token))
         .collect();
     let token = |at: usize| significant.get(at).map(|(_, token)| *token);
-    let is = |at: usize, word: &str| {
-        matches!(token(at), Some(Token::Word(w)) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word))
-    };
+    let is = |at: usize, word: &str| matches!(token(at), Some(Token::Word(w)) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word));
     let mut at = 0;
     if is(0, "EXPLAIN") {
         at = (0..significant.len()).find(|at| is(*at, "INSERT"))?;
@@ -92,9 +90,15 @@ mod tests {
     #[test]
     fn the_words_are_found_behind_the_target_only() {
         assert_eq!(taken("INSERT INTO t BY NAME SELECT 1 AS a"), Some(15));
-        assert_eq!(taken("insert overwrite table a.b.\"by\" by name select 1"), Some(33));
+        assert_eq!(
+            taken("insert overwrite table a.b.\"by\" by name select 1"),
+            Some(33)
+        );
         assert_eq!(taken("EXPLAIN ANALYZE INSERT INTO t BY NAME SELECT 1"), Some(31));
-        assert_eq!(taken("INSERT OVERWRITE t PARTITION (a = (1)) BY NAME SELECT 1"), Some(40));
+        assert_eq!(
+            taken("INSERT OVERWRITE t PARTITION (a = (1)) BY NAME SELECT 1"),
+            Some(40)
+        );
         assert_eq!(taken("INSERT INTO t SELECT a FROM x ORDER BY name"), None);
         assert_eq!(taken("INSERT INTO by (name) SELECT 1"), None);
         assert_eq!(taken("SELECT a FROM t BY NAME"), None);

@@ -95,7 +95,10 @@ pub(super) async fn take(
     if let Some(at) = by_name
         && !columns.is_empty()
     {
-        return Err(syntax("BY NAME and a list of columns exclude each other".into(), at));
+        return Err(syntax(
+            "BY NAME and a list of columns exclude each other".into(),
+            at,
+        ));
     }
     let Some(mut source) = insert.source.take() else {
         return Ok((state, None));
@@ -300,17 +303,20 @@ impl Insertion {
             None if normalize => ident.value.to_lowercase(),
             _ => ident.value.clone(),
         };
-        columns.iter().position(|column| column.name == name).ok_or_else(|| {
-            let known: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            syntax(
-                format!(
-                    "table `{}` has no column `{name}`; it has {}",
-                    self.target.provider.table().name(),
-                    known.join(", ")
-                ),
-                ident.span.start,
-            )
-        })
+        columns
+            .iter()
+            .position(|column| column.name == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+                syntax(
+                    format!(
+                        "table `{}` has no column `{name}`; it has {}",
+                        self.target.provider.table().name(),
+                        known.join(", ")
+                    ),
+                    ident.span.start,
+                )
+            })
     }
 
     /// What happens to the rows of the table.
@@ -396,7 +402,10 @@ fn by_query_names(
             Given::Default => *slot = Given::Column(index),
             Given::Column(_) => return plan_err!("BY NAME: the query has two columns `{}`", field.name()),
             Given::Constant(_) => {
-                return plan_err!("BY NAME: the column `{}` has a value by PARTITION already", field.name());
+                return plan_err!(
+                    "BY NAME: the column `{}` has a value by PARTITION already",
+                    field.name()
+                );
             }
         }
     }

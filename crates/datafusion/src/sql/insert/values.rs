@@ -29,7 +29,11 @@ pub(super) fn take(query: &mut Query) -> Option<Vec<Vec<Expr>>> {
         return None;
     };
     // Subqueries and parameters are for DataFusion's planner.
-    let simple = values.rows.iter().flat_map(|row| row.content.iter()).all(is_simple);
+    let simple = values
+        .rows
+        .iter()
+        .flat_map(|row| row.content.iter())
+        .all(is_simple);
     if !simple {
         return None;
     }

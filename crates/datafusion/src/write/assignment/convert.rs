@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, FixedSizeBinaryBuilder, ListArray, MapArray, StructArray, make_array,
-    new_null_array,
+    Array, ArrayRef, AsArray, BooleanArray, FixedSizeBinaryBuilder, ListArray, MapArray, StructArray,
+    make_array, new_null_array,
 };
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::kernels::cmp::distinct;
@@ -202,7 +202,10 @@ fn back(array: &ArrayRef, to: &DataType, zone: &str) -> Result<ArrayRef, ArrowEr
         }
         (T::Date32, T::Timestamp(unit, to_zone)) => {
             let seconds = or_null(array, &T::Timestamp(TimeUnit::Second, None))?;
-            or_null(&or_null(&seconds, &T::Timestamp(*unit, None))?, &T::Timestamp(*unit, to_zone.clone()))
+            or_null(
+                &or_null(&seconds, &T::Timestamp(*unit, None))?,
+                &T::Timestamp(*unit, to_zone.clone()),
+            )
         }
         _ => or_null(array, to),
     }
@@ -219,7 +222,10 @@ fn forth_of_instants(array: &ArrayRef, unit: TimeUnit, zone: &str) -> Result<Arr
     let text = or_null(&local, &T::Utf8)?;
     let cut = text.as_string::<i32>().iter().map(|text| {
         let text = text?;
-        let end = text.get(10..)?.find(['Z', '+', '-']).map_or(text.len(), |at| at + 10);
+        let end = text
+            .get(10..)?
+            .find(['Z', '+', '-'])
+            .map_or(text.len(), |at| at + 10);
         text.get(..end)
     });
     let cut: datafusion::arrow::array::StringArray = cut.collect();
@@ -233,8 +239,16 @@ fn is_utc(zone: &str) -> bool {
 /// -0.0 as 0.0, which is the same number.
 fn without_negative_zeros(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
-        DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|v| v + 0.0)),
-        DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|v| v + 0.0)),
+        DataType::Float32 => Arc::new(
+            array
+                .as_primitive::<Float32Type>()
+                .unary::<_, Float32Type>(|v| v + 0.0),
+        ),
+        DataType::Float64 => Arc::new(
+            array
+                .as_primitive::<Float64Type>()
+                .unary::<_, Float64Type>(|v| v + 0.0),
+        ),
         _ => Arc::clone(array),
     }
 }
@@ -249,7 +263,8 @@ fn is_infinite(array: &ArrayRef, row: usize) -> bool {
 
 fn turned_infinite(array: &ArrayRef, out: &ArrayRef) -> bool {
     matches!(out.data_type(), DataType::Float32)
-        && (0..array.len()).any(|row| array.is_valid(row) && is_infinite(out, row) && !is_infinite(array, row))
+        && (0..array.len())
+            .any(|row| array.is_valid(row) && is_infinite(out, row) && !is_infinite(array, row))
 }
 
 /// Bytes of one length.
@@ -289,5 +304,7 @@ pub(super) fn uuid(text: &str) -> Option<[u8; 16]> {
     if lengths != [8, 4, 4, 4, 12] || !text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit()) {
         return None;
     }
-    u128::from_str_radix(&groups.concat(), 16).ok().map(u128::to_be_bytes)
+    u128::from_str_radix(&groups.concat(), 16)
+        .ok()
+        .map(u128::to_be_bytes)
 }

@@ -88,7 +88,12 @@ impl ScalarUDFImpl for Store {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let zone = args.config_options.execution.time_zone.as_deref().unwrap_or("+00:00");
+        let zone = args
+            .config_options
+            .execution
+            .time_zone
+            .as_deref()
+            .unwrap_or("+00:00");
         let Some(value) = args.args.first() else {
             return plan_err!("store takes one value");
         };

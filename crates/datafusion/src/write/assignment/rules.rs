@@ -53,10 +53,9 @@ pub(super) fn may_be_stored(from: &DataType, column: &Field) -> bool {
         }
         (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::FixedSizeBinary(16)) => is_uuid(column),
         (T::Binary | T::LargeBinary | T::BinaryView, T::FixedSizeBinary(_)) => true,
-        (
-            T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_),
-            T::Binary | T::BinaryView,
-        ) => true,
+        (T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_), T::Binary | T::BinaryView) => {
+            true
+        }
         (T::Date32 | T::Date64 | T::Timestamp(..), T::Date32 | T::Timestamp(..)) => true,
         (T::Time32(_) | T::Time64(_), T::Time64(_)) => true,
         _ => false,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, BinaryArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array,
-    StringArray, StructArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+    Array, ArrayRef, BinaryArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int32Array,
+    Int64Array, StringArray, StructArray, TimestampMicrosecondArray, TimestampNanosecondArray,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::arrow::util::display::array_value_to_string;
@@ -81,7 +81,10 @@ fn numbers_arrive_unchanged_or_not_at_all() {
     assert_eq!(store(decimals(12_000, 9, 3), P::Int), ok(&["12"]));
     assert_eq!(store(decimals(12_005, 9, 3), P::Long), Err("12.005".into()));
     // Fractions have a next number.
-    assert_eq!(store(doubles(vec![0.1, f64::NAN, f64::INFINITY]), P::Float), ok(&["0.1", "NaN", "inf"]));
+    assert_eq!(
+        store(doubles(vec![0.1, f64::NAN, f64::INFINITY]), P::Float),
+        ok(&["0.1", "NaN", "inf"])
+    );
     assert!(store(doubles(vec![1e300]), P::Float).is_err());
     assert_eq!(store(decimals(1, 3, 1), P::Double), ok(&["0.1"]));
     assert_eq!(store(Float32Array::from(vec![0.1]), CENTS), ok(&["0.10"]));
@@ -92,10 +95,16 @@ fn times_arrive_unchanged() {
     use PrimitiveType as P;
     let ok = |values: &[&str]| Ok(values.iter().map(ToString::to_string).collect::<Vec<_>>());
     let nanos = |value: i64| TimestampNanosecondArray::from(vec![value]);
-    assert_eq!(store(nanos(1_000), P::Timestamp), ok(&["1970-01-01T00:00:00.000001"]));
+    assert_eq!(
+        store(nanos(1_000), P::Timestamp),
+        ok(&["1970-01-01T00:00:00.000001"])
+    );
     assert!(store(nanos(1_001), P::Timestamp).is_err());
     assert!(store(nanos(-1_001), P::Timestamp).is_err());
-    assert_eq!(store(Date32Array::from(vec![1]), P::Timestamp), ok(&["1970-01-02T00:00:00"]));
+    assert_eq!(
+        store(Date32Array::from(vec![1]), P::Timestamp),
+        ok(&["1970-01-02T00:00:00"])
+    );
     assert_eq!(store(nanos(86_400_000_000_000), P::Date), ok(&["1970-01-02"]));
     assert!(store(nanos(86_400_000_001_000), P::Date).is_err());
     assert!(store(Date32Array::from(vec![i32::MAX]), P::Timestamp).is_err());
@@ -109,7 +118,10 @@ fn times_arrive_unchanged() {
         ok(&["1969-12-31T22:00:00Z"])
     );
     let instant: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![0]).with_timezone("+00:00"));
-    assert_eq!(store_in(Arc::clone(&instant), P::Timestamp, "UTC"), ok(&["1970-01-01T00:00:00"]));
+    assert_eq!(
+        store_in(Arc::clone(&instant), P::Timestamp, "UTC"),
+        ok(&["1970-01-01T00:00:00"])
+    );
     let target = column_to_arrow(&column(P::Timestamp));
     assert!(converted(&instant, &target, "+02:00").is_err());
 }
@@ -122,8 +134,14 @@ fn text_and_bytes() {
     assert_eq!(store(Int32Array::from(vec![7]), P::String), ok(&["7"]));
     let text = "f79c3e09-677c-4bbd-a479-3f349cb785e7";
     assert_eq!(uuid(text).map(|b| b[0]), Some(0xf7));
-    assert_eq!(store(StringArray::from(vec![text]), P::Uuid), ok(&["f79c3e09677c4bbda4793f349cb785e7"]));
-    assert_eq!(store(StringArray::from(vec!["nope"]), P::Uuid), Err("nope".into()));
+    assert_eq!(
+        store(StringArray::from(vec![text]), P::Uuid),
+        ok(&["f79c3e09677c4bbda4793f349cb785e7"])
+    );
+    assert_eq!(
+        store(StringArray::from(vec!["nope"]), P::Uuid),
+        Err("nope".into())
+    );
     assert!(store(BinaryArray::from(vec![&b"ab"[..]]), P::Fixed(2)).is_ok());
     assert!(store(BinaryArray::from(vec![&b"abc"[..]]), P::Fixed(2)).is_err());
     for (from, to) in [
@@ -167,7 +185,8 @@ fn parts_of_structs_are_converted_by_name() {
 #[test]
 fn constants_are_read_by_the_type_of_the_column() {
     use PrimitiveType as P;
-    let read = |text: &str, of: P| literal(&ScalarValue::from(text), &column(of), "+00:00").map(|v| v.to_string());
+    let read =
+        |text: &str, of: P| literal(&ScalarValue::from(text), &column(of), "+00:00").map(|v| v.to_string());
     assert_eq!(read("2024-02-29", P::Date).as_deref(), Some("2024-02-29"));
     assert_eq!(read("2024-02-30", P::Date), None);
     assert!(read("2024-02-29 01:02:03.123456", P::Timestamp).is_some());

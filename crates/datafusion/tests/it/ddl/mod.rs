@@ -30,7 +30,16 @@ async fn a_table_has_what_its_clauses_say() {
         .iter()
         .map(|f| format!("{}:{}:{}", f.id, f.name, f.required))
         .collect();
-    assert_eq!(columns, ["1:id:true", "2:ts:false", "3:point:false", "4:tags:false", "5:Mixed Case:false"]);
+    assert_eq!(
+        columns,
+        [
+            "1:id:true",
+            "2:ts:false",
+            "3:point:false",
+            "4:tags:false",
+            "5:Mixed Case:false"
+        ]
+    );
     assert_eq!(schema.identifier_field_ids(), [1]);
     assert_eq!(schema.field_by_id(1).unwrap().doc.as_deref(), Some("the key"));
     assert!(schema.field_by_name("point.x").unwrap().required);
@@ -59,15 +68,34 @@ async fn defaults_are_values_of_version_3() {
     )
     .await;
     let table = w.table("t").await;
-    let with_default = table.schema().fields().iter().filter(|f| f.write_default.is_some());
+    let with_default = table
+        .schema()
+        .fields()
+        .iter()
+        .filter(|f| f.write_default.is_some());
     assert_eq!(with_default.count(), 6);
     for (statement, part) in [
         ("CREATE TABLE u (a int DEFAULT 1)", "version 3"),
-        ("CREATE TABLE u (a int DEFAULT 1.5) WITH ('format-version' = 3)", "DEFAULT 1.5 is no value of type int"),
-        ("CREATE TABLE u (a date DEFAULT now()) WITH ('format-version' = 3)", "another value each time"),
-        ("CREATE TABLE u (a int, b int DEFAULT a) WITH ('format-version' = 3)", "column `b`"),
-        ("CREATE TABLE u (a int NOT NULL DEFAULT NULL) WITH ('format-version' = 3)", "its default is null"),
-        ("CREATE TABLE u (a int[] DEFAULT 1) WITH ('format-version' = 3)", "primitive"),
+        (
+            "CREATE TABLE u (a int DEFAULT 1.5) WITH ('format-version' = 3)",
+            "DEFAULT 1.5 is no value of type int",
+        ),
+        (
+            "CREATE TABLE u (a date DEFAULT now()) WITH ('format-version' = 3)",
+            "another value each time",
+        ),
+        (
+            "CREATE TABLE u (a int, b int DEFAULT a) WITH ('format-version' = 3)",
+            "column `b`",
+        ),
+        (
+            "CREATE TABLE u (a int NOT NULL DEFAULT NULL) WITH ('format-version' = 3)",
+            "its default is null",
+        ),
+        (
+            "CREATE TABLE u (a int[] DEFAULT 1) WITH ('format-version' = 3)",
+            "primitive",
+        ),
         ("CREATE TABLE u (a variant)", "needs format version 3"),
     ] {
         says(&refusal(&w.ctx, statement).await, &[part]);
@@ -80,21 +108,48 @@ async fn wrong_statements_are_refused_by_clause_and_place() {
     for (statement, part) in [
         ("CREATE TABLE t (a int) USING parquet", "USING parquet"),
         ("CREATE TABLE t (a int) CLUSTERED BY (a)", "found `CLUSTERED`"),
-        ("CREATE TABLE t (a int) PARTITIONED BY (day(a))", "day cannot be made of `a`"),
-        ("CREATE TABLE t (a int) PARTITIONED BY (b)", "there is no column `b`"),
-        ("CREATE TABLE t (a int) PARTITIONED BY (a, a)", "two partition fields `a`"),
-        ("CREATE TABLE t (a int) COMMENT 'x' COMMENT 'y'", "two clauses COMMENT"),
+        (
+            "CREATE TABLE t (a int) PARTITIONED BY (day(a))",
+            "day cannot be made of `a`",
+        ),
+        (
+            "CREATE TABLE t (a int) PARTITIONED BY (b)",
+            "there is no column `b`",
+        ),
+        (
+            "CREATE TABLE t (a int) PARTITIONED BY (a, a)",
+            "two partition fields `a`",
+        ),
+        (
+            "CREATE TABLE t (a int) COMMENT 'x' COMMENT 'y'",
+            "two clauses COMMENT",
+        ),
         ("CREATE TABLE t (a int, A int)", "two columns `a`"),
         ("CREATE TABLE t", "the columns of the table"),
         ("CREATE TABLE t LIKE u", "found `LIKE`"),
-        ("CREATE TABLE t (a int) WITH ('location' = 'x')", "LOCATION sets it"),
-        ("CREATE TABLE t (a int) WITH (format_version = 3)", "'format-version'"),
+        (
+            "CREATE TABLE t (a int) WITH ('location' = 'x')",
+            "LOCATION sets it",
+        ),
+        (
+            "CREATE TABLE t (a int) WITH (format_version = 3)",
+            "'format-version'",
+        ),
         ("CREATE TABLE t (a int) WITH ('format-version' = 9)", "9"),
-        ("CREATE TABLE t (a int) WITH ('a' = 'b', 'a' = 'c')", "given twice"),
-        ("CREATE OR REPLACE TABLE IF NOT EXISTS t (a int)", "exclude each other"),
+        (
+            "CREATE TABLE t (a int) WITH ('a' = 'b', 'a' = 'c')",
+            "given twice",
+        ),
+        (
+            "CREATE OR REPLACE TABLE IF NOT EXISTS t (a int)",
+            "exclude each other",
+        ),
         ("REPLACE TABLE t (a int)", "there is no table `s.t`"),
         ("CREATE TABLE nope.t (a int)", "there is no schema `nope`"),
-        ("CREATE TABLE t (a int, PRIMARY KEY (b) NOT ENFORCED)", "no column `b`"),
+        (
+            "CREATE TABLE t (a int, PRIMARY KEY (b) NOT ENFORCED)",
+            "no column `b`",
+        ),
         ("DROP TABLE t", "there is no table `s.t`"),
         ("DROP SCHEMA nope", "there is no schema `nope`"),
         ("DROP SCHEMA s CASCADE", "CASCADE"),
@@ -114,7 +169,10 @@ async fn tables_and_schemas_come_and_go() {
     rows(&w.ctx, "CREATE SCHEMA w.other").await;
     rows(&w.ctx, "CREATE TABLE w.other.t (a int)").await;
     rows(&w.ctx, "CREATE TABLE IF NOT EXISTS other.t (b int)").await;
-    says(&refusal(&w.ctx, "CREATE TABLE other.t (b int)").await, &["exists"]);
+    says(
+        &refusal(&w.ctx, "CREATE TABLE other.t (b int)").await,
+        &["exists"],
+    );
     says(&refusal(&w.ctx, "DROP SCHEMA other").await, &["is not empty"]);
     assert_eq!(integers(&w.ctx, "SELECT count(a) FROM other.t").await, [[0]]);
     rows(&w.ctx, "DROP TABLE other.t").await;
@@ -124,7 +182,10 @@ async fn tables_and_schemas_come_and_go() {
     rows(&w.ctx, "DROP SCHEMA IF EXISTS other").await;
     // Plain DataFusion neither makes nor drops tables of the warehouse.
     rows(&w.ctx, "CREATE TABLE t (a int)").await;
-    for statement in ["CREATE TABLE u AS SELECT 1 AS a", "CREATE OR REPLACE TABLE t AS SELECT 1 AS a"] {
+    for statement in [
+        "CREATE TABLE u AS SELECT 1 AS a",
+        "CREATE OR REPLACE TABLE t AS SELECT 1 AS a",
+    ] {
         assert!(w.ctx.sql(statement).await.is_err(), "{statement}");
     }
     assert_eq!(integers(&w.ctx, "SELECT count(*) FROM t").await, [[0]]);
@@ -147,7 +208,10 @@ async fn a_table_of_a_query_is_there_with_its_rows_or_not_at_all() {
          FROM (VALUES (1, 'a'), (2, 'b'), (3, 'a'))",
     )
     .await;
-    assert_eq!(integers(&w.ctx, "SELECT count(*), sum(id) FROM t WHERE k = 'a'").await, [[2, 4]]);
+    assert_eq!(
+        integers(&w.ctx, "SELECT count(*), sum(id) FROM t WHERE k = 'a'").await,
+        [[2, 4]]
+    );
     assert_eq!(w.table("t").await.metadata().snapshots().len(), 1);
     // No rows is a table all the same.
     rows(&w.ctx, "CREATE TABLE none AS SELECT 1 AS a WHERE false").await;
@@ -161,7 +225,11 @@ async fn a_table_of_a_query_is_there_with_its_rows_or_not_at_all() {
     // IF NOT EXISTS does not run the query.
     rows(&w.ctx, "CREATE TABLE IF NOT EXISTS t AS SELECT 1 / 0 AS a").await;
     // Columns may be named and typed.
-    rows(&w.ctx, "CREATE TABLE typed (a bigint NOT NULL, b decimal(5, 1)) AS SELECT 1, 2.5").await;
+    rows(
+        &w.ctx,
+        "CREATE TABLE typed (a bigint NOT NULL, b decimal(5, 1)) AS SELECT 1, 2.5",
+    )
+    .await;
     assert_eq!(rows(&w.ctx, "SELECT a, b FROM typed").await, [["1", "2.5"]]);
 }
 
@@ -171,10 +239,17 @@ async fn a_replaced_table_keeps_its_history() {
     rows(&w.ctx, "CREATE TABLE t AS SELECT 1 AS id, 'a' AS k").await;
     let before = w.table("t").await;
     let first = before.metadata().current_snapshot_id().unwrap();
-    rows(&w.ctx, "CREATE OR REPLACE TABLE t AS SELECT k, id + 1 AS id, true AS more FROM t").await;
+    rows(
+        &w.ctx,
+        "CREATE OR REPLACE TABLE t AS SELECT k, id + 1 AS id, true AS more FROM t",
+    )
+    .await;
     let after = w.table("t").await;
     assert_eq!(after.metadata().table_uuid(), before.metadata().table_uuid());
-    assert_eq!(after.schema().field_by_name("id").unwrap().id, before.schema().field_by_name("id").unwrap().id);
+    assert_eq!(
+        after.schema().field_by_name("id").unwrap().id,
+        before.schema().field_by_name("id").unwrap().id
+    );
     assert_eq!(rows(&w.ctx, "SELECT * FROM t").await, [["a", "2", "true"]]);
     assert_eq!(
         rows(&w.ctx, &format!("SELECT * FROM t VERSION AS OF {first}")).await,

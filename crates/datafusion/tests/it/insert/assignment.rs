@@ -24,7 +24,11 @@ async fn values_arrive_unchanged_or_not_at_all() {
         ("ts", "'2024-02-29 01:02:03.000001'", "2024-02-29T01:02:03.000001"),
         ("ts", "DATE '2024-02-29'", "2024-02-29T00:00:00"),
         ("tz", "TIMESTAMP '2024-02-29 00:00:00'", "2024-02-29T00:00:00Z"),
-        ("u", "'f79c3e09-677c-4bbd-a479-3f349cb785e7'", "f79c3e09677c4bbda4793f349cb785e7"),
+        (
+            "u",
+            "'f79c3e09-677c-4bbd-a479-3f349cb785e7'",
+            "f79c3e09677c4bbda4793f349cb785e7",
+        ),
         ("b", "X'00ff'", "00ff"),
         ("x", "X'00ff'", "00ff"),
         ("st", "named_struct('a', 7)", "{a: 7}"),
@@ -32,7 +36,11 @@ async fn values_arrive_unchanged_or_not_at_all() {
         ("ar", "NULL", "-"),
     ] {
         rows(&w.ctx, &format!("INSERT OVERWRITE t ({column}) VALUES ({value})")).await;
-        assert_eq!(rows(&w.ctx, &format!("SELECT {column} FROM t")).await, [[seen]], "{column} {value}");
+        assert_eq!(
+            rows(&w.ctx, &format!("SELECT {column} FROM t")).await,
+            [[seen]],
+            "{column} {value}"
+        );
         rows(&w.ctx, &format!("INSERT OVERWRITE t ({column}) SELECT {value}")).await;
         assert_eq!(integers(&w.ctx, "SELECT count(*) FROM t").await, [[1]]);
     }
@@ -55,7 +63,10 @@ async fn values_arrive_unchanged_or_not_at_all() {
         ("ar", "[1.5]", "column `ar`"),
     ] {
         for query in [format!("VALUES ({value})"), format!("SELECT {value}")] {
-            says(&refusal(&w.ctx, &format!("INSERT INTO t ({column}) {query}")).await, &[part]);
+            says(
+                &refusal(&w.ctx, &format!("INSERT INTO t ({column}) {query}")).await,
+                &[part],
+            );
         }
     }
     assert_eq!(integers(&w.ctx, "SELECT count(*) FROM t").await, [[1]]);

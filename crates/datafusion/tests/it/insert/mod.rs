@@ -14,15 +14,31 @@ use crate::warehouse::Warehouse;
 #[tokio::test]
 async fn rows_are_inserted_and_counted() {
     let w = Warehouse::new().await;
-    rows(&w.ctx, "CREATE TABLE t (id bigint NOT NULL, name string, price decimal(9, 2))").await;
+    rows(
+        &w.ctx,
+        "CREATE TABLE t (id bigint NOT NULL, name string, price decimal(9, 2))",
+    )
+    .await;
     assert_eq!(
-        integers(&w.ctx, "INSERT INTO t VALUES (1, 'a', 1.10), (2, NULL, -2), (3, 'c', NULL)").await,
+        integers(
+            &w.ctx,
+            "INSERT INTO t VALUES (1, 'a', 1.10), (2, NULL, -2), (3, 'c', NULL)"
+        )
+        .await,
         [[3]]
     );
-    assert_eq!(integers(&w.ctx, "INSERT INTO t SELECT id + 10, name, price FROM t").await, [[3]]);
+    assert_eq!(
+        integers(&w.ctx, "INSERT INTO t SELECT id + 10, name, price FROM t").await,
+        [[3]]
+    );
     assert_eq!(
         rows(&w.ctx, "SELECT * FROM t ORDER BY id LIMIT 4").await,
-        [["1", "a", "1.10"], ["2", "-", "-2.00"], ["3", "c", "-"], ["11", "a", "1.10"]]
+        [
+            ["1", "a", "1.10"],
+            ["2", "-", "-2.00"],
+            ["3", "c", "-"],
+            ["11", "a", "1.10"]
+        ]
     );
     // Each statement is one snapshot; time travel goes back.
     let table = w.table("t").await;
@@ -33,7 +49,10 @@ async fn rows_are_inserted_and_counted() {
         [[3]]
     );
     // No rows are no snapshot.
-    assert_eq!(integers(&w.ctx, "INSERT INTO t SELECT * FROM t WHERE false").await, [[0]]);
+    assert_eq!(
+        integers(&w.ctx, "INSERT INTO t SELECT * FROM t WHERE false").await,
+        [[0]]
+    );
     assert_eq!(w.table("t").await.metadata().snapshots().len(), 2);
 }
 
@@ -46,7 +65,11 @@ async fn columns_are_given_by_position_list_or_name() {
     )
     .await;
     rows(&w.ctx, "INSERT INTO t (\"C\", a) VALUES ('2024-02-29', 1)").await;
-    rows(&w.ctx, "INSERT INTO t BY NAME SELECT DATE '2024-03-01' AS \"C\", 'x' AS b").await;
+    rows(
+        &w.ctx,
+        "INSERT INTO t BY NAME SELECT DATE '2024-03-01' AS \"C\", 'x' AS b",
+    )
+    .await;
     rows(&w.ctx, "INSERT INTO t VALUES (2, DEFAULT, DATE '2024-03-02')").await;
     assert_eq!(
         rows(&w.ctx, "SELECT * FROM t ORDER BY \"C\"").await,
@@ -58,12 +81,24 @@ async fn columns_are_given_by_position_list_or_name() {
     );
     for (statement, part) in [
         ("INSERT INTO t VALUES (1, 'x')", "has 2 values, expected 3"),
-        ("INSERT INTO t SELECT 1, 'x'", "takes 3 columns (a, b, C), the query has 2"),
-        ("INSERT INTO t (a) VALUES (1)", "column `C` is NOT NULL and has no default"),
+        (
+            "INSERT INTO t SELECT 1, 'x'",
+            "takes 3 columns (a, b, C), the query has 2",
+        ),
+        (
+            "INSERT INTO t (a) VALUES (1)",
+            "column `C` is NOT NULL and has no default",
+        ),
         ("INSERT INTO t (a, nope) VALUES (1, 2)", "no column `nope`"),
         ("INSERT INTO t (a, a) VALUES (1, 2)", "`a` is listed twice"),
-        ("INSERT INTO t (a, \"C\") SELECT 1", "2 columns are named, the query has 1"),
-        ("INSERT INTO t BY NAME SELECT 1 AS a, 2 AS nope", "no column `nope`"),
+        (
+            "INSERT INTO t (a, \"C\") SELECT 1",
+            "2 columns are named, the query has 1",
+        ),
+        (
+            "INSERT INTO t BY NAME SELECT 1 AS a, 2 AS nope",
+            "no column `nope`",
+        ),
         ("INSERT INTO t BY NAME SELECT 1 AS a", "column `C` is NOT NULL"),
         ("INSERT INTO t (a) BY NAME SELECT 1 AS a", "exclude each other"),
         ("INSERT INTO t VALUES (1, 'x', NULL)", "C"),
@@ -97,13 +132,22 @@ async fn branches_are_written_apart() {
     let namespace = drumlin_table::catalog::Namespace::new(["s"]).unwrap();
     let ident = drumlin_table::catalog::TableIdent::new(namespace, "t").unwrap();
     drumlin_table::transaction::Transaction::new(&table, ident)
-        .add_updates(vec![set("audit", branch), set("v1", drumlin_format::snapshot::RefKind::Tag)])
+        .add_updates(vec![
+            set("audit", branch),
+            set("v1", drumlin_format::snapshot::RefKind::Tag),
+        ])
         .commit(w.catalog.as_ref())
         .await
         .unwrap();
-    assert_eq!(integers(&w.ctx, "INSERT INTO t.branch_audit VALUES (2), (3)").await, [[2]]);
+    assert_eq!(
+        integers(&w.ctx, "INSERT INTO t.branch_audit VALUES (2), (3)").await,
+        [[2]]
+    );
     assert_eq!(integers(&w.ctx, "SELECT count(*) FROM t").await, [[1]]);
-    assert_eq!(integers(&w.ctx, "SELECT count(*) FROM t.branch_audit").await, [[3]]);
+    assert_eq!(
+        integers(&w.ctx, "SELECT count(*) FROM t.branch_audit").await,
+        [[3]]
+    );
     rows(&w.ctx, "INSERT OVERWRITE t.branch_audit SELECT 9").await;
     assert_eq!(integers(&w.ctx, "SELECT id FROM t.branch_audit").await, [[9]]);
     assert_eq!(integers(&w.ctx, "SELECT id FROM t").await, [[1]]);
@@ -129,7 +173,10 @@ async fn partitions_sort_orders_and_all_partition_transforms() {
     let generated = "SELECT value AS id, chr(CAST(97 + value % 3 AS bigint)) || CAST(value AS string) AS s, \
                      TIMESTAMP '2024-01-01 00:00:00' + CASE WHEN value % 2 = 0 THEN INTERVAL '40 days' ELSE INTERVAL '0 days' END AS ts, \
                      named_struct('x', CAST(value % 2 AS int)) AS n FROM generate_series(1, 1000)";
-    assert_eq!(integers(&w.ctx, &format!("INSERT INTO t {generated}")).await, [[1000]]);
+    assert_eq!(
+        integers(&w.ctx, &format!("INSERT INTO t {generated}")).await,
+        [[1000]]
+    );
     assert_eq!(
         integers(&w.ctx, "SELECT count(*), sum(id), count(DISTINCT s) FROM t").await,
         [[1000, 500_500, 1000]]
@@ -145,12 +192,19 @@ async fn partitions_sort_orders_and_all_partition_transforms() {
 #[tokio::test]
 async fn plain_sessions_and_frames_write_too() {
     let w = Warehouse::new().await;
-    rows(&w.ctx, "CREATE TABLE t (a int, b date DEFAULT '2020-01-01') WITH ('format-version' = 3)").await;
+    rows(
+        &w.ctx,
+        "CREATE TABLE t (a int, b date DEFAULT '2020-01-01') WITH ('format-version' = 3)",
+    )
+    .await;
     let run = async |sql: &str| w.ctx.sql(sql).await?.collect().await;
     run("INSERT INTO t VALUES (1, '2024-01-01')").await.unwrap();
     run("INSERT INTO t (a) SELECT 2").await.unwrap();
     let frame = w.ctx.sql("SELECT 3 AS x, DATE '2024-01-03' AS y").await.unwrap();
-    frame.write_table("t", DataFrameWriteOptions::new()).await.unwrap();
+    frame
+        .write_table("t", DataFrameWriteOptions::new())
+        .await
+        .unwrap();
     assert_eq!(
         rows(&w.ctx, "SELECT * FROM t ORDER BY a").await,
         [["1", "2024-01-01"], ["2", "2020-01-01"], ["3", "2024-01-03"]]
@@ -163,8 +217,17 @@ async fn plain_sessions_and_frames_write_too() {
     ] {
         assert!(run(statement).await.is_err(), "{statement}");
     }
-    let frame = w.ctx.sql("SELECT 1.5 AS x, DATE '2024-01-03' AS y").await.unwrap();
-    assert!(frame.write_table("t", DataFrameWriteOptions::new()).await.is_err());
+    let frame = w
+        .ctx
+        .sql("SELECT 1.5 AS x, DATE '2024-01-03' AS y")
+        .await
+        .unwrap();
+    assert!(
+        frame
+            .write_table("t", DataFrameWriteOptions::new())
+            .await
+            .is_err()
+    );
     let frame = w.ctx.sql("SELECT 4 AS x, DATE '2024-01-03' AS y").await.unwrap();
     let options = DataFrameWriteOptions::new().with_insert_operation(InsertOp::Overwrite);
     frame.write_table("t", options).await.unwrap();
@@ -184,7 +247,11 @@ async fn a_statement_that_fails_leaves_no_files() {
         refusal(&w.ctx, statement).await;
     }
     // Cancelled: the stream is dropped before it has given anything.
-    let frame = w.ctx.sql("INSERT INTO t SELECT value FROM generate_series(1, 10000000)").await.unwrap();
+    let frame = w
+        .ctx
+        .sql("INSERT INTO t SELECT value FROM generate_series(1, 10000000)")
+        .await
+        .unwrap();
     let mut stream = frame.execute_stream().await.unwrap();
     let first = tokio::time::timeout(
         std::time::Duration::from_millis(300),
@@ -210,10 +277,11 @@ async fn tables_without_a_catalog_are_only_read() {
     let storage = drumlin_table::storage::Storage::default();
     let table = drumlin_table::Table::open(&storage, &location).await.unwrap();
     let provider = drumlin_datafusion::IcebergTableProvider::try_new(table).unwrap();
-    w.ctx
-        .register_table("x", std::sync::Arc::new(provider))
-        .unwrap();
-    says(&refusal(&w.ctx, "INSERT INTO x VALUES (1)").await, &["without its catalog"]);
+    w.ctx.register_table("x", std::sync::Arc::new(provider)).unwrap();
+    says(
+        &refusal(&w.ctx, "INSERT INTO x VALUES (1)").await,
+        &["without its catalog"],
+    );
     let plain = w.ctx.sql("INSERT INTO x VALUES (1)").await;
     let plain = match plain {
         Ok(frame) => frame.collect().await.map(|_| ()),

@@ -5,7 +5,11 @@ use crate::warehouse::Warehouse;
 
 async fn partitioned() -> Warehouse {
     let w = Warehouse::new().await;
-    rows(&w.ctx, "CREATE TABLE t (id int, k string, d date) PARTITIONED BY (k, d)").await;
+    rows(
+        &w.ctx,
+        "CREATE TABLE t (id int, k string, d date) PARTITIONED BY (k, d)",
+    )
+    .await;
     rows(
         &w.ctx,
         "INSERT INTO t VALUES (1, 'a', '2024-01-01'), (2, 'a', '2024-01-02'), (3, 'b', '2024-01-01'), (4, NULL, '2024-01-01')",
@@ -22,16 +26,35 @@ async fn static_removes_what_the_clause_names() {
     let count = "INSERT OVERWRITE TABLE t PARTITION (k = 'a', d = '2024-01-01') SELECT 10";
     assert_eq!(integers(&w.ctx, count).await, [[1]]);
     assert_eq!(integers(&w.ctx, ALL).await, [[2], [3], [4], [10]]);
-    rows(&w.ctx, "INSERT OVERWRITE t PARTITION (k = 'a', d) SELECT 11, DATE '2024-05-05'").await;
+    rows(
+        &w.ctx,
+        "INSERT OVERWRITE t PARTITION (k = 'a', d) SELECT 11, DATE '2024-05-05'",
+    )
+    .await;
     assert_eq!(integers(&w.ctx, ALL).await, [[3], [4], [11]]);
-    rows(&w.ctx, "INSERT OVERWRITE t PARTITION (k = NULL) VALUES (12, DATE '2024-05-05')").await;
+    rows(
+        &w.ctx,
+        "INSERT OVERWRITE t PARTITION (k = NULL) VALUES (12, DATE '2024-05-05')",
+    )
+    .await;
     assert_eq!(integers(&w.ctx, ALL).await, [[3], [11], [12]]);
     // No rows: what the clause names is gone all the same.
-    rows(&w.ctx, "INSERT OVERWRITE t PARTITION (k = 'a') SELECT 1, DATE '2024-01-01' WHERE false").await;
+    rows(
+        &w.ctx,
+        "INSERT OVERWRITE t PARTITION (k = 'a') SELECT 1, DATE '2024-01-01' WHERE false",
+    )
+    .await;
     assert_eq!(integers(&w.ctx, ALL).await, [[3], [12]]);
     // An append may give constants, too.
-    rows(&w.ctx, "INSERT INTO t PARTITION (k = 'c', d = '2024-01-01') SELECT 13").await;
-    assert_eq!(rows(&w.ctx, "SELECT k, d FROM t WHERE id = 13").await, [["c", "2024-01-01"]]);
+    rows(
+        &w.ctx,
+        "INSERT INTO t PARTITION (k = 'c', d = '2024-01-01') SELECT 13",
+    )
+    .await;
+    assert_eq!(
+        rows(&w.ctx, "SELECT k, d FROM t WHERE id = 13").await,
+        [["c", "2024-01-01"]]
+    );
     rows(&w.ctx, "INSERT OVERWRITE t SELECT id + 100, k, d FROM t").await;
     assert_eq!(integers(&w.ctx, ALL).await, [[103], [112], [113]]);
     rows(&w.ctx, "INSERT OVERWRITE t SELECT * FROM t WHERE false").await;
@@ -53,10 +76,17 @@ async fn static_removes_what_the_clause_names() {
 async fn dynamic_replaces_the_partitions_that_are_written() {
     let w = partitioned().await;
     rows(&w.ctx, "SET iceberg.partition_overwrite_mode = 'dynamic'").await;
-    rows(&w.ctx, "INSERT OVERWRITE t VALUES (20, 'a', '2024-01-01'), (21, 'z', '2024-01-01')").await;
+    rows(
+        &w.ctx,
+        "INSERT OVERWRITE t VALUES (20, 'a', '2024-01-01'), (21, 'z', '2024-01-01')",
+    )
+    .await;
     assert_eq!(integers(&w.ctx, ALL).await, [[2], [3], [4], [20], [21]]);
     let before = w.table("t").await.metadata().snapshots().len();
-    assert_eq!(integers(&w.ctx, "INSERT OVERWRITE t SELECT * FROM t WHERE false").await, [[0]]);
+    assert_eq!(
+        integers(&w.ctx, "INSERT OVERWRITE t SELECT * FROM t WHERE false").await,
+        [[0]]
+    );
     assert_eq!(w.table("t").await.metadata().snapshots().len(), before);
     rows(&w.ctx, "SET iceberg.partition_overwrite_mode = 'sometimes'").await;
     says(
