@@ -120,6 +120,15 @@ impl IcebergTableProvider {
         }
     }
 
+    /// The same, into which a query is inserted that reads it.
+    pub(crate) fn reading_itself(&self) -> Self {
+        let mut written = self.clone();
+        if let Some(target) = &mut written.target {
+            target.reads_itself = true;
+        }
+        written
+    }
+
     /// Why nothing can be inserted into it; `None` if rows can.
     pub(crate) fn why_read_only(&self) -> Option<&'static str> {
         match &self.target {

@@ -1,4 +1,4 @@
-//! SQL with time travel.
+//! SQL with time travel, tables that are made, and rows that are inserted.
 //!
 //! [`sql`] takes everything that `SessionContext::sql` takes, in the dialect of the session, and on any table reference,
 //! before or after its alias:
@@ -16,7 +16,9 @@
 //! How a statement goes: text → tokens → `clause` takes the time-travel clauses out → DataFusion's parser → `references`
 //! puts them back into the syntax tree and resolves selectors → `table_function` opens what `iceberg_scan` reads →
 //! `hidden_columns` finds the metadata columns it names → DataFusion's planner, which asks `statement_planner` for the
-//! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `guard` refuses writes.
+//! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `insert` puts the query of an
+//! INSERT into its table → `guard` refuses other writes. Statements that make or drop tables and schemas of Iceberg catalogs
+//! never get that far: `ddl` parses and runs them.
 //!
 //! # Metadata columns
 //! A SELECT can name `_file`, `_pos`, `_spec_id`, `_partition` and, on tables of version 3, `_row_id` and

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::dml::InsertOp;
@@ -137,7 +139,36 @@ fn assigned(
     {
         return Ok(lit(value));
     }
-    stored(of_plan, field.data_type(), column, table)
+    let behind = match plan {
+        LogicalPlan::Projection(projection) => projection.expr.get(index),
+        _ => None,
+    };
+    store_now(behind, of_plan, field.data_type(), column, table)
+}
+
+/// [`stored`], but of the time of the statement, which has nanoseconds, what the column has no place for is cut. `behind` is the
+/// expression that gives the value.
+fn store_now(
+    behind: Option<&Expr>,
+    value: Expr,
+    from: &DataType,
+    column: &NestedField,
+    table: &str,
+) -> Result<Expr> {
+    let is_now =
+        matches!(behind.map(without_alias), Some(Expr::ScalarFunction(call)) if call.func.name() == "now");
+    match from {
+        DataType::Timestamp(_, zone) if is_now => {
+            let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            stored(
+                Expr::Cast(Cast::new(Box::new(value), micros.clone())),
+                &micros,
+                column,
+                table,
+            )
+        }
+        _ => stored(value, from, column, table),
+    }
 }
 
 fn without_alias(expr: &Expr) -> &Expr {
@@ -177,7 +208,7 @@ pub(crate) fn store_values(
                 Some(scalar) => lit(scalar),
                 None => {
                     let from = value.get_type(&empty)?;
-                    stored(value, &from, column, table)?
+                    store_now(Some(&value.clone()), value, &from, column, table)?
                 }
             });
         }
@@ -254,7 +285,10 @@ fn replaced_casts(
                 Some(value) => lit(value),
                 None => stored(inner.clone(), &value.data_type(), column, table)?,
             },
-            other => stored(other.clone(), &other.get_type(below.schema())?, column, table)?,
+            other => {
+                let from = other.get_type(below.schema())?;
+                store_now(Some(other), other.clone(), &from, column, table)?
+            }
         };
         exprs.push(value.alias(&column.name));
     }
@@ -287,6 +321,15 @@ fn replaced_values(
     let Some(targets) = targets.into_iter().collect::<Option<Vec<_>>>() else {
         return Ok(LogicalPlan::Values(values.clone()));
     };
+    // Parameters have no type yet but that of the cast.
+    let has_parameters = values.values.iter().flatten().any(|value| {
+        value
+            .exists(|part| Ok(matches!(part, Expr::Placeholder(_))))
+            .unwrap_or(true)
+    });
+    if has_parameters {
+        return Ok(LogicalPlan::Values(values.clone()));
+    }
     let uncast = |expr: &Expr| match expr {
         Expr::Cast(Cast { expr, .. }) => expr.as_ref().clone(),
         other => other.clone(),

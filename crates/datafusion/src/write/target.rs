@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use drumlin_format::snapshot::MAIN_BRANCH;
 use drumlin_table::Table;
 use drumlin_table::catalog::{Catalog, StagedTable, TableCreation, TableIdent};
 use drumlin_table::predicate::Predicate;
@@ -18,6 +19,8 @@ pub struct WriteTarget {
     pub(crate) making: Making,
     /// What happens to the rows of the table; `None` leaves it to the statement.
     pub(crate) mode: Option<WriteMode>,
+    /// Whether the query reads the table that it writes to.
+    pub(crate) reads_itself: bool,
 }
 
 /// Whether the table is there.
@@ -51,6 +54,7 @@ impl WriteTarget {
             branch: None,
             making: Making::Existing,
             mode: None,
+            reads_itself: false,
         }
     }
 
@@ -70,6 +74,15 @@ impl WriteTarget {
     pub(crate) fn with_mode(mut self, mode: Option<WriteMode>) -> Self {
         self.mode = mode;
         self
+    }
+
+    /// The snapshot that the branch had when the table was read.
+    fn head(&self, table: &Table) -> Option<i64> {
+        let metadata = table.metadata();
+        match self.branch.as_deref() {
+            None | Some(MAIN_BRANCH) => metadata.current_snapshot_id(),
+            Some(branch) => metadata.refs().get(branch).map(|head| head.snapshot_id),
+        }
     }
 
     /// The commit of files. `None`: there is nothing to commit.
@@ -101,6 +114,15 @@ impl WriteTarget {
         let change = match &self.branch {
             Some(branch) => change.on_branch(branch),
             None => change,
+        };
+        // Rows that came since the query has read would be gone without having been read. A query that does not read the
+        // table comes after them, as it were.
+        let change = match self.reads_itself && *mode != WriteMode::Append {
+            true => change
+                .read_at(self.head(table))
+                .refuse_new_data()
+                .refuse_new_deletes(),
+            false => change,
         };
         Ok(Some(transaction.add(change)))
     }

@@ -125,9 +125,11 @@ impl ExecutionPlan for IcebergWriteExec {
         vec![self.layout.sorted.clone().map(LexRequirement::into)]
     }
 
-    /// Encoding is work that several writers share, unless the input is sorted: its order would be lost.
+    /// Encoding is work that several writers share. Rows that come in an order of their own, and get no other here, keep it:
+    /// one writer has them all.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
-        vec![self.input.output_ordering().is_none()]
+        let reordered = !self.layout.hashed.is_empty() || self.layout.sorted.is_some();
+        vec![reordered || self.input.output_ordering().is_none()]
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {

@@ -13,10 +13,10 @@ use datafusion::sql::sqlparser::tokenizer::{Location, TokenWithSpan};
 use drumlin_format::metadata::FORMAT_VERSION_PROPERTY;
 use drumlin_format::schema::Schema;
 use drumlin_format::types::{NestedField, PrimitiveType, Type};
-use drumlin_table::Error;
 use drumlin_table::arrow::schema_from_arrow;
 use drumlin_table::catalog::TableCreation;
 use drumlin_table::transaction::Transaction;
+use drumlin_table::{Error, Table};
 use futures::future::BoxFuture;
 
 use super::columns::ColumnDefinition;
@@ -122,6 +122,11 @@ async fn create_table(create: CreateTable, state: &SessionState) -> Result<()> {
             table: target.ident.to_string(),
         }));
     }
+    // Before the query is planned: what it reads of the table is then not older than what is replaced.
+    let base = match exists {
+        true => Some(target.catalog.load_table(&target.ident).await.map_err(external)?),
+        false => None,
+    };
     let query = match &create.query {
         Some(tokens) => Some(query_plan(tokens.clone(), state).await?),
         None => None,
@@ -135,11 +140,31 @@ async fn create_table(create: CreateTable, state: &SessionState) -> Result<()> {
         (None, None) => return plan_err!("{}: the columns are missing", target.written),
     };
     let creation = with_fields(&create, fields)?;
-    let made = make(&target, creation, exists, query, state).await;
+    if !exists && target.in_default_schema {
+        make_default_schema(&target).await?;
+    }
+    let made = make(&target, creation, base, query, state).await;
     match made {
         // Another session made it in the meantime.
         Err(error) if create.if_not_exists && is_there(&error) => Ok(()),
         result => result,
+    }
+}
+
+/// The schema that unqualified names belong to is there as soon as something is in it.
+async fn make_default_schema(target: &TableTarget) -> Result<()> {
+    let namespace = &target.ident.namespace;
+    if target
+        .catalog
+        .namespace_exists(namespace)
+        .await
+        .map_err(external)?
+    {
+        return Ok(());
+    }
+    match target.catalog.create_namespace(namespace, &BTreeMap::new()).await {
+        Err(Error::NamespaceExists { .. }) => Ok(()),
+        result => result.map_err(external),
     }
 }
 
@@ -154,13 +179,12 @@ fn is_there(error: &DataFusionError) -> bool {
 async fn make(
     target: &TableTarget,
     creation: TableCreation,
-    exists: bool,
+    base: Option<Table>,
     query: Option<LogicalPlan>,
     state: &SessionState,
 ) -> Result<()> {
     let (catalog, ident) = (&target.catalog, &target.ident);
-    let (making, table) = if exists {
-        let base = catalog.load_table(ident).await.map_err(external)?;
+    let (making, table) = if let Some(base) = base {
         let transaction = Transaction::replace(&base, ident.clone(), creation.clone()).map_err(external)?;
         let table = transaction.table().clone();
         if query.is_none() {

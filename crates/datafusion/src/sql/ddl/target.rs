@@ -19,6 +19,8 @@ pub(crate) struct TableTarget {
     pub(crate) ident: TableIdent,
     /// As it was written.
     pub(crate) written: String,
+    /// Whether it is in the schema that unqualified names belong to.
+    pub(crate) in_default_schema: bool,
 }
 
 /// A namespace of an Iceberg catalog, which may be there or not.
@@ -44,12 +46,14 @@ impl TableTarget {
         let Some(provider) = IcebergCatalogProvider::named(catalog, state.catalog_list().as_ref()) else {
             return Ok(None);
         };
+        let in_default_schema = *catalog == defaults.default_catalog && *schema == defaults.default_schema;
         let schema = provider.iceberg_schema(schema);
         Ok(Some(Self {
             catalog: Arc::clone(provider.catalog()),
             ident: schema.ident(&table.value).map_err(external)?,
             schema,
             written: written(name),
+            in_default_schema,
         }))
     }
 }

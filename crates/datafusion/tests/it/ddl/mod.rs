@@ -260,3 +260,15 @@ async fn a_replaced_table_keeps_its_history() {
     rows(&w.ctx, "CREATE OR REPLACE TABLE fresh AS SELECT 1 AS a").await;
     assert_eq!(integers(&w.ctx, "SELECT a FROM fresh").await, [[1]]);
 }
+
+#[tokio::test]
+async fn the_default_schema_is_made_with_the_first_table_in_it() {
+    let w = Warehouse::new().await;
+    rows(&w.ctx, "DROP SCHEMA s").await;
+    says(
+        &refusal(&w.ctx, "CREATE TABLE other.t (a int)").await,
+        &["no schema `other`"],
+    );
+    rows(&w.ctx, "CREATE TABLE t AS SELECT 1 AS a").await;
+    assert_eq!(integers(&w.ctx, "SELECT a FROM w.s.t").await, [[1]]);
+}

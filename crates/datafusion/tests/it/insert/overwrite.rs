@@ -1,5 +1,7 @@
 //! `INSERT OVERWRITE`, static and dynamic.
 
+use drumlin_datafusion::IcebergContextExt;
+
 use crate::session::{integers, refusal, rows, says};
 use crate::warehouse::Warehouse;
 
@@ -93,4 +95,27 @@ async fn dynamic_replaces_the_partitions_that_are_written() {
         &refusal(&w.ctx, "INSERT OVERWRITE t SELECT * FROM t").await,
         &["expected static or dynamic, found `sometimes`"],
     );
+}
+
+#[tokio::test]
+async fn an_overwrite_that_reads_its_table_loses_no_commit() {
+    let w = partitioned().await;
+    let blind = w
+        .ctx
+        .iceberg_sql("INSERT OVERWRITE t VALUES (50, 'a', '2024-01-01')")
+        .await
+        .unwrap();
+    let reading = w
+        .ctx
+        .iceberg_sql("INSERT OVERWRITE t SELECT id + 1, k, d FROM t")
+        .await
+        .unwrap();
+    rows(&w.ctx, "INSERT INTO t VALUES (9, 'n', '2024-01-01')").await;
+    let lost = reading.collect().await.unwrap_err().to_string();
+    says(&lost, &["was changed by another commit"]);
+    assert_eq!(integers(&w.ctx, ALL).await, [[1], [2], [3], [4], [9]]);
+    // One that does not read it comes after whatever there is.
+    blind.collect().await.unwrap();
+    assert_eq!(integers(&w.ctx, ALL).await, [[50]]);
+    assert_eq!(w.data_files("t").len(), 6);
 }
