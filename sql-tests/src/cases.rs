@@ -163,9 +163,12 @@ pub async fn run(names: &[String]) -> Result<(usize, usize), SuiteError> {
 }
 
 async fn run_file(engine: &Engine, file: &Path, variables: &[(String, String)]) -> Result<(), String> {
+    // The catalog `lake` is empty at the start of each file, and is written to.
+    let lake = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let lake = lake.path();
     let mut runner = Runner::new(|| async {
         Ok(Session {
-            context: engine.session()?,
+            context: engine.session_with(lake)?,
         })
     });
     runner.with_column_validator(sqllogictest::strict_column_validator);

@@ -58,7 +58,7 @@ impl Session {
         let catalogs = Arc::new(MemoryCatalogProviderList::new());
         catalogs.register_catalog(
             DEFAULT_CATALOG.to_owned(),
-            Arc::new(IcebergCatalogProvider::new(catalog)),
+            Arc::new(IcebergCatalogProvider::new(Arc::new(catalog))),
         );
         let state = SessionStateBuilder::new()
             .with_default_features()

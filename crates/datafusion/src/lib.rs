@@ -11,6 +11,7 @@ pub mod session;
 pub mod sql;
 pub mod table_provider;
 pub mod variant;
+pub mod write;
 
 pub use catalog::IcebergCatalogProvider;
 pub use sql::{IcebergContextExt, IcebergStateBuilderExt, sql};

@@ -1,14 +1,15 @@
 //! A pinned table as DataFusion sees it.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Result, not_impl_err, plan_datafusion_err};
+use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType, lit};
 use datafusion::physical_plan::ExecutionPlan;
 use drumlin_table::arrow::schema_to_arrow;
 use drumlin_table::{Table, TableVersion};
@@ -17,7 +18,13 @@ use crate::error::external;
 use crate::filter::to_predicate;
 use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
+use crate::scalar::to_scalar;
 use crate::scan::builder::ScanBuilder;
+use crate::write::{WriteMode, WriteTarget, insert_exec};
+
+/// Why tables that have no [`WriteTarget`] are only read.
+pub(crate) const READ_ONLY: &str = "it is only read here: it was opened without its catalog, which alone knows the current \
+                                    state, or at a version; insert into the table of a catalog";
 
 /// A schema with a mark in its metadata, so that the columns of a table are never equal to the schema of a data file:
 /// there DataFusion would leave out what makes the columns of the table from those of the file.
@@ -36,6 +43,9 @@ pub struct IcebergTableProvider {
     schema: SchemaRef,
     columns: Arc<TableColumns>,
     metadata_columns: bool,
+    target: Option<WriteTarget>,
+    /// What writers store in columns that are left out, where that is not null.
+    defaults: Arc<HashMap<String, Expr>>,
 }
 
 impl IcebergTableProvider {
@@ -45,12 +55,30 @@ impl IcebergTableProvider {
     /// The name mapping of the table cannot be read, or a default value has a type that is not supported.
     pub fn try_new(table: Table) -> Result<Self> {
         let columns = TableColumns::of(&table)?;
+        let mut defaults = HashMap::new();
+        for field in table.schema().fields() {
+            if field.write_default.is_some() {
+                let value = to_scalar(field.write_default.as_ref(), &field.field_type, true)?;
+                defaults.insert(field.name.clone(), lit(value));
+            }
+        }
         Ok(Self {
             schema: Arc::new(marked(schema_to_arrow(table.schema()).fields)),
             columns: Arc::new(columns),
             table,
             metadata_columns: false,
+            target: None,
+            defaults: Arc::new(defaults),
         })
+    }
+
+    /// The same, which may be written to.
+    #[must_use]
+    pub fn with_write_target(self, target: WriteTarget) -> Self {
+        Self {
+            target: Some(target),
+            ..self
+        }
     }
 
     /// The same with the metadata columns in its schema, behind the table's own. A column of the table hides the
@@ -72,6 +100,49 @@ impl IcebergTableProvider {
             metadata_columns: true,
             ..self.clone()
         }
+    }
+
+    /// The same, whose writes go to a branch.
+    pub(crate) fn on_branch(&self, branch: String) -> Self {
+        let target = self.target.clone();
+        Self {
+            target: target.map(|target| target.on_branch(Some(branch))),
+            ..self.clone()
+        }
+    }
+
+    /// The same with what happens to the rows of the table when others are inserted.
+    pub(crate) fn with_mode(&self, mode: Option<WriteMode>) -> Self {
+        let target = self.target.clone();
+        Self {
+            target: target.map(|target| target.with_mode(mode)),
+            ..self.clone()
+        }
+    }
+
+    /// The same, into which a query is inserted that reads it.
+    pub(crate) fn reading_itself(&self) -> Self {
+        let mut written = self.clone();
+        if let Some(target) = &mut written.target {
+            target.reads_itself = true;
+        }
+        written
+    }
+
+    /// Why nothing can be inserted into it; `None` if rows can.
+    pub(crate) fn why_read_only(&self) -> Option<&'static str> {
+        match &self.target {
+            None => Some(READ_ONLY),
+            Some(_) if self.metadata_columns => {
+                Some("its metadata columns are shown, which are not columns that could be written")
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The columns without metadata columns.
+    pub(crate) fn table_schema(&self) -> SchemaRef {
+        Arc::new(schema_to_arrow(self.table.schema()))
     }
 
     /// The table.
@@ -138,16 +209,21 @@ impl TableProvider for IcebergTableProvider {
         builder.build(plan)
     }
 
+    fn get_column_default(&self, column: &str) -> Option<&Expr> {
+        self.defaults.get(column)
+    }
+
+    /// Writes the rows of `input`, which has the columns of the table in order and in their types, and commits them once.
     async fn insert_into(
         &self,
-        _: &dyn Session,
-        _: Arc<dyn ExecutionPlan>,
-        _: InsertOp,
+        session: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        not_impl_err!(
-            "writing to Iceberg tables: `{}` can only be read",
-            self.table.name()
-        )
+        match (&self.target, self.why_read_only()) {
+            (Some(target), None) => insert_exec(session, self, target, input, op),
+            (_, why) => plan_err!("INSERT INTO {}: {}", self.table.name(), why.unwrap_or(READ_ONLY)),
+        }
     }
 }
 

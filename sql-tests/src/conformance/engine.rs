@@ -96,7 +96,18 @@ impl Engine {
         };
         let warehouse =
             ObjectStoreCatalog::new(self.storage.clone(), &self.warehouse).with_open_options(guess);
-        context.register_catalog("warehouse", Arc::new(IcebergCatalogProvider::new(warehouse)));
+        context.register_catalog(
+            "warehouse",
+            Arc::new(IcebergCatalogProvider::new(Arc::new(warehouse))),
+        );
+        Ok(context)
+    }
+
+    /// The same with a catalog `lake`, a warehouse in this folder.
+    pub fn session_with(&self, lake: &std::path::Path) -> Result<SessionContext, EngineError> {
+        let context = self.session()?;
+        let lake = ObjectStoreCatalog::new(self.storage.clone(), lake.display().to_string());
+        context.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(Arc::new(lake))));
         Ok(context)
     }
 

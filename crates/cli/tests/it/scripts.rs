@@ -6,9 +6,18 @@ use crate::drumlin::{data, run, run_with_input};
 
 #[test]
 fn statements_share_a_session_and_run_in_order() {
-    let sql =
-        "CREATE TABLE t(n INT) AS VALUES (1), (2); -- two rows\nSELECT sum(n) AS s FROM t; SELECT ';' AS c;";
-    assert_eq!(data("csv", sql), "s\n3\nc\n;\n");
+    // A new warehouse: what a statement has written the next one reads.
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().join("warehouse");
+    let sql = "CREATE TABLE t (n INT) AS VALUES (1), (2); -- two rows\nSELECT sum(n) AS s FROM t; SELECT ';' AS c; \
+               INSERT INTO t SELECT n + 10 FROM t; SELECT count(*) AS c, max(n) AS m FROM t";
+    let warehouse = warehouse.to_str().unwrap();
+    let run = run(&["-q", "--format", "csv", "--warehouse", warehouse, "-c", sql]);
+    assert_eq!(
+        (run.code, run.out.as_str()),
+        (Some(0), "s\n3\nc\n;\ncount\n2\nc,m\n4,12\n"),
+        "{run:?}"
+    );
 }
 
 #[test]

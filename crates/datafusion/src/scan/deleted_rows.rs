@@ -43,9 +43,15 @@ struct Removed {
     by_keys: Count,
 }
 
-/// The memory of loaded deletes, taken from the pool of the session and given back with the plan.
+/// Memory that is taken from the pool of the session and given back with the plan.
 #[derive(Debug)]
-struct PoolAccount(MemoryReservation);
+pub(crate) struct PoolAccount(MemoryReservation);
+
+impl PoolAccount {
+    pub(crate) fn new(reservation: MemoryReservation) -> Self {
+        Self(reservation)
+    }
+}
 
 impl MemoryAccount for PoolAccount {
     fn grow(&self, bytes: usize) -> drumlin_table::Result<()> {

@@ -6,14 +6,14 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan, WriteOp};
+use datafusion::logical_expr::{LogicalPlan, WriteOp};
 use datafusion::optimizer::AnalyzerRule;
-use datafusion::prelude::SessionContext;
 
+use super::insert::provider_of;
 use super::version::as_versioned;
-use crate::catalog::IcebergSchemaProvider;
+use crate::table_provider::READ_ONLY;
 
-/// Refuses `INSERT`, `DELETE`, `UPDATE`, `MERGE` and `TRUNCATE` on Iceberg tables.
+/// Refuses `DELETE`, `UPDATE`, `MERGE` and `TRUNCATE` on Iceberg tables, and `INSERT` on those that were opened without a catalog.
 ///
 /// It runs as an analyzer rule, so before any optimizer rule can move the filters of a `DELETE` to where the table
 /// would not see them and delete every row.
@@ -31,54 +31,38 @@ impl AnalyzerRule for ReadOnlyGuard {
     }
 }
 
-/// An error if `plan` drops a table of a warehouse. DataFusion would say that it does not exist, or nothing at all under
-/// `IF EXISTS`. Views and external tables of the session may be dropped.
-pub(crate) async fn refuse_drops(plan: &LogicalPlan, ctx: &SessionContext) -> Result<()> {
-    let LogicalPlan::Ddl(DdlStatement::DropTable(drop)) = plan else {
-        return Ok(());
-    };
-    let state = ctx.state();
-    let defaults = &state.config_options().catalog;
-    let name = drop
-        .name
-        .clone()
-        .resolve(&defaults.default_catalog, &defaults.default_schema);
-    let catalog = state.catalog_list().catalog(&name.catalog);
-    let schema = catalog.and_then(|c| c.schema(&name.schema));
-    let warehouse = schema
-        .as_deref()
-        .and_then(|s| s.downcast_ref::<IcebergSchemaProvider>());
-    match warehouse {
-        Some(warehouse) if warehouse.is_in_warehouse(&name.table).await? => plan_err!(
-            "DROP TABLE {}: Drumlin only reads Iceberg tables yet; drop it with another engine",
-            drop.name
-        ),
-        _ => Ok(()),
-    }
-}
-
-/// An error if `plan` writes to an Iceberg table anywhere, also below `EXPLAIN` or `PREPARE`.
+/// An error if `plan` changes rows of an Iceberg table anywhere, or inserts rows into one that is only read, also below
+/// `EXPLAIN` or `PREPARE`.
 pub(crate) fn refuse_writes(plan: &LogicalPlan) -> Result<()> {
     plan.apply(|node| {
         if let LogicalPlan::Dml(dml) = node
             && let Ok(provider) = source_as_provider(&dml.target)
             && as_versioned(provider.as_ref()).is_some()
         {
-            let verb = match &dml.op {
-                WriteOp::Insert(InsertOp::Append) => "INSERT INTO",
-                WriteOp::Insert(InsertOp::Overwrite) => "INSERT OVERWRITE",
-                WriteOp::Insert(InsertOp::Replace) => "REPLACE INTO",
-                WriteOp::Delete => "DELETE FROM",
-                WriteOp::Update => "UPDATE",
-                WriteOp::Ctas => "CREATE TABLE AS",
-                WriteOp::Truncate => "TRUNCATE",
-                WriteOp::MergeInto(_) => "MERGE INTO",
-                other => other.name(),
+            let (verb, inserts) = match &dml.op {
+                WriteOp::Insert(InsertOp::Append) => ("INSERT INTO", true),
+                WriteOp::Insert(InsertOp::Overwrite) => ("INSERT OVERWRITE", true),
+                WriteOp::Insert(InsertOp::Replace) => ("REPLACE INTO", false),
+                WriteOp::Delete => ("DELETE FROM", false),
+                WriteOp::Update => ("UPDATE", false),
+                WriteOp::Ctas => ("CREATE TABLE AS", false),
+                WriteOp::Truncate => ("TRUNCATE", false),
+                WriteOp::MergeInto(_) => ("MERGE INTO", false),
+                other => (other.name(), false),
             };
-            return plan_err!(
-                "{verb} {}: Drumlin only reads Iceberg tables yet; write with another engine",
-                dml.table_name
-            );
+            let table = &dml.table_name;
+            if !inserts {
+                return plan_err!(
+                    "{verb} {table}: Drumlin does not change rows of Iceberg tables yet; change them with another engine"
+                );
+            }
+            let why = match provider_of(provider.as_ref()) {
+                Some(table) => table.why_read_only(),
+                None => Some(READ_ONLY),
+            };
+            if let Some(why) = why {
+                return plan_err!("{verb} {table}: {why}");
+            }
         }
         Ok(TreeNodeRecursion::Continue)
     })

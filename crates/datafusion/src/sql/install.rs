@@ -8,9 +8,11 @@ use drumlin_table::storage::Storage;
 
 use super::guard::ReadOnlyGuard;
 use super::relation_planner::TimeTravelPlanner;
+use super::store_assignment::StoreAssignment;
 use super::table_function::{self, IcebergScanFunction};
 use crate::catalog::IcebergTableFactory;
 use crate::variant::functions;
+use crate::write::IcebergOptions;
 
 /// Installs Drumlin's planners and rules in a session.
 ///
@@ -27,7 +29,7 @@ use crate::variant::functions;
 /// ```
 pub trait IcebergStateBuilderExt {
     /// With it, `SessionContext::sql` itself plans or refuses every time-travel clause that its dialect parses, and refuses
-    /// to write to Iceberg tables. The dialect stays as it is: the full time-travel syntax is understood by
+    /// to change rows of Iceberg tables; what is inserted into them arrives unchanged or not at all ([`StoreAssignment`]). The dialect stays as it is: the full time-travel syntax is understood by
     /// [`sql`](super::sql) and [`iceberg_sql`](super::IcebergContextExt::iceberg_sql), in any dialect.
     ///
     /// `CREATE EXTERNAL TABLE … STORED AS ICEBERG` and `FROM iceberg_scan('location')` work as well, and so do the functions on variants
@@ -45,9 +47,11 @@ impl IcebergStateBuilderExt for SessionStateBuilder {
     }
 
     fn with_iceberg_storage(mut self, storage: Storage) -> Self {
-        self.config()
-            .get_or_insert_default()
-            .set_extension(Arc::new(storage.clone()));
+        let config = self.config().get_or_insert_default();
+        config.set_extension(Arc::new(storage.clone()));
+        if config.options().extensions.get::<IcebergOptions>().is_none() {
+            config.options_mut().extensions.insert(IcebergOptions::default());
+        }
         self.table_factories().get_or_insert_default().insert(
             IcebergTableFactory::FILE_TYPE.to_owned(),
             Arc::new(IcebergTableFactory::new(storage)),
@@ -66,5 +70,6 @@ impl IcebergStateBuilderExt for SessionStateBuilder {
             .get_or_insert_default()
             .insert(0, Arc::new(TimeTravelPlanner));
         self.with_analyzer_rule(Arc::new(ReadOnlyGuard))
+            .with_analyzer_rule(Arc::new(StoreAssignment))
     }
 }

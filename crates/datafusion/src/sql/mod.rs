@@ -1,4 +1,4 @@
-//! SQL with time travel.
+//! SQL with time travel, tables that are made, and rows that are inserted.
 //!
 //! [`sql`] takes everything that `SessionContext::sql` takes, in the dialect of the session, and on any table reference,
 //! before or after its alias:
@@ -16,7 +16,9 @@
 //! How a statement goes: text → tokens → `clause` takes the time-travel clauses out → DataFusion's parser → `references`
 //! puts them back into the syntax tree and resolves selectors → `table_function` opens what `iceberg_scan` reads →
 //! `hidden_columns` finds the metadata columns it names → DataFusion's planner, which asks `statement_planner` for the
-//! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `guard` refuses writes.
+//! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `insert` puts the query of an
+//! INSERT into its table → `guard` refuses other writes. Statements that make or drop tables and schemas of Iceberg catalogs
+//! never get that far: `ddl` parses and runs them.
 //!
 //! # Metadata columns
 //! A SELECT can name `_file`, `_pos`, `_spec_id`, `_partition` and, on tables of version 3, `_row_id` and
@@ -58,15 +60,19 @@
 //!   work or are refused there, too.
 
 mod clause;
+mod constant;
 mod cte_scopes;
+mod ddl;
 mod guard;
 mod hidden_columns;
+mod insert;
 mod install;
 mod loaded;
 mod references;
 mod relation_planner;
 mod split;
 mod statement_planner;
+mod store_assignment;
 mod table_function;
 mod timestamp;
 mod version;
@@ -81,12 +87,13 @@ use datafusion::common::{DFSchema, plan_datafusion_err, plan_err};
 use datafusion::dataframe::DataFrame;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{Expr, ExprWithAlias, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Location;
+use futures::future::BoxFuture;
 
 use self::statement_planner::StatementPlanner;
 use crate::session::storage_of;
@@ -95,6 +102,7 @@ pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
 pub use relation_planner::TimeTravelPlanner;
 pub use split::{SqlStatement, split_statements};
+pub use store_assignment::StoreAssignment;
 pub use version::{TableVersion, VersionedTable, as_versioned};
 
 /// [`sql`] as a method.
@@ -135,22 +143,35 @@ pub async fn sql(ctx: &SessionContext, sql: &str) -> Result<DataFrame> {
 /// # Errors
 /// As [`sql`], with line and column of the whole text.
 pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -> Result<DataFrame> {
-    let plan = statement_to_plan(ctx.state(), statement).await?;
-    guard::refuse_drops(&plan, ctx).await?;
+    let state = ctx.state();
+    if let Some(ddl) = ddl::parse(&state, statement)? {
+        let run: BoxFuture<'_, Result<()>> = Box::pin(ddl::execute(ddl, &state));
+        run.await?;
+        return Ok(DataFrame::new(state, LogicalPlanBuilder::empty(false).build()?));
+    }
+    let plan = statement_to_plan(state, statement).await?;
     ctx.execute_logical_plan(plan).await
 }
 
 /// The logical plan of one statement, not executed.
 ///
 /// # Errors
-/// As [`sql`].
+/// As [`sql`]; a statement on tables or schemas of an Iceberg catalog (`CREATE TABLE`, `DROP TABLE`, `CREATE SCHEMA`, `DROP SCHEMA`)
+/// has no plan.
 pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
-    let (mut parsed, clauses) = parse(&state, statement)?;
+    if ddl::parse(&state, statement)?.is_some() {
+        return plan_err!("this statement has no plan: it takes effect when it is run");
+    }
+    let (mut parsed, clauses, by_name) = parse(&state, statement)?;
+    let (state, insertion) = insert::take(&mut parsed, by_name, state).await?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
     let scans = table_function::open(&mut parsed, &storage_of(state.config()), &milliseconds).await?;
     let planner = Arc::new(StatementPlanner::new(scans));
-    let plan = hidden_columns::plan(state, parsed, planner).await?;
+    let mut plan = hidden_columns::plan(state.clone(), parsed, planner).await?;
+    if let Some(insertion) = insertion {
+        plan = insertion.plan(plan, &state)?;
+    }
     guard::refuse_writes(&plan)?;
     Ok(plan)
 }
@@ -161,11 +182,15 @@ fn table_location(name: &ObjectName) -> Option<Location> {
     Some(first.span.start).filter(|at| at.line > 0)
 }
 
-fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<(Statement, Vec<clause::Clause>)> {
+/// The statement without its time-travel clauses, these, and where `BY NAME` stood.
+fn parse(
+    state: &SessionState,
+    statement: &SqlStatement<'_>,
+) -> Result<(Statement, Vec<clause::Clause>, Option<Location>)> {
     let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
     let dialect = split::dialect(state)?;
-    let (tokens, clauses) =
-        clause::take_clauses(statement.tokens.clone(), dialect.as_ref(), recursion_limit)?;
+    let (tokens, by_name) = insert::take_by_name(statement.tokens.clone());
+    let (tokens, clauses) = clause::take_clauses(tokens, dialect.as_ref(), recursion_limit)?;
     let mut parsed = DFParserBuilder::new(tokens)
         .with_dialect(dialect.as_ref())
         .with_recursion_limit(recursion_limit)
@@ -174,7 +199,7 @@ fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<(Statemen
     let parsed = parsed
         .pop_front()
         .ok_or_else(|| plan_datafusion_err!("there is no SQL statement in the text"))?;
-    Ok((parsed, clauses))
+    Ok((parsed, clauses, by_name))
 }
 
 /// The instant that `expr` names; all of one statement see the same `now()`.

@@ -416,27 +416,33 @@ async fn writes_are_refused_by_name() {
         for (query, expected) in [
             (
                 "INSERT INTO t VALUES (1, 'a', 'b', 'c')",
-                "INSERT INTO t: Drumlin only reads",
+                "INSERT INTO t: it is only read here",
             ),
             (
                 "INSERT OVERWRITE t SELECT * FROM u",
-                "INSERT OVERWRITE t: Drumlin only reads",
+                "INSERT OVERWRITE t: it is only read here",
             ),
             (
                 "DELETE FROM t WHERE id IN (SELECT id FROM u)",
-                "DELETE FROM t: Drumlin only reads",
+                "DELETE FROM t: Drumlin does not change rows",
             ),
-            ("DELETE FROM t WHERE 1 = 0", "DELETE FROM t: Drumlin only reads"),
+            (
+                "DELETE FROM t WHERE 1 = 0",
+                "DELETE FROM t: Drumlin does not change rows",
+            ),
             (
                 "UPDATE public.t SET v = 'x'",
-                "UPDATE public.t: Drumlin only reads",
+                "UPDATE public.t: Drumlin does not change rows",
             ),
-            ("TRUNCATE TABLE t", "TRUNCATE t: Drumlin only reads"),
+            ("TRUNCATE TABLE t", "TRUNCATE t: Drumlin does not change rows"),
             (
                 "MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN DELETE",
-                "MERGE INTO t: Drumlin only reads",
+                "MERGE INTO t: Drumlin does not change rows",
             ),
-            ("EXPLAIN DELETE FROM t", "DELETE FROM t: Drumlin only reads"),
+            (
+                "EXPLAIN DELETE FROM t",
+                "DELETE FROM t: Drumlin does not change rows",
+            ),
             (
                 "DELETE FROM t VERSION AS OF 1",
                 "cannot write to a version of `t`",
@@ -472,7 +478,10 @@ async fn writes_are_refused_by_name() {
         .collect()
         .await
         .unwrap_err();
-    assert!(plain.to_string().contains("Drumlin only reads"), "{plain}");
+    assert!(
+        plain.to_string().contains("Drumlin does not change rows"),
+        "{plain}"
+    );
 }
 
 #[tokio::test]

@@ -4,8 +4,10 @@
 mod bad_input;
 mod catalog;
 mod conformance;
+mod ddl;
 mod deletes;
 mod formats;
+mod insert;
 mod old_parquet;
 mod projection;
 mod pruning;
@@ -13,4 +15,5 @@ mod random;
 mod session;
 mod snapshots;
 mod variants;
+mod warehouse;
 mod written;

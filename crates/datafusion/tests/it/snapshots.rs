@@ -98,7 +98,7 @@ impl Warehouse {
         let ctx = extended(&self.storage, config);
         let warehouse = self.folder.path().to_str().unwrap();
         let catalog = ObjectStoreCatalog::new(self.storage.clone(), warehouse);
-        ctx.register_catalog("c", Arc::new(IcebergCatalogProvider::new(catalog)));
+        ctx.register_catalog("c", Arc::new(IcebergCatalogProvider::new(Arc::new(catalog))));
         ctx
     }
 }

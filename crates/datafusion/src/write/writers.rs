@@ -1,0 +1,293 @@
+//! Writing the rows of each partition of a plan.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::{ArrayRef, BinaryArray, RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, LexRequirement, OrderingRequirements, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
+};
+use drumlin_format::avro::Codec;
+use drumlin_format::manifest::{
+    DataFile, ManifestContent, ManifestProjection, ManifestWriter, ManifestWriterOptions, read_manifest,
+};
+use drumlin_format::manifest_list::ManifestFile;
+use drumlin_table::Table;
+use drumlin_table::write::{Arrangement, TableFileWriter, WriteOptions, WriteProgress};
+use futures::TryStreamExt;
+
+use super::files::WrittenFiles;
+use super::layout::Layout;
+use crate::error::external;
+use crate::scan::deleted_rows::PoolAccount;
+
+/// `manifest`: the data files of a writer, as the bytes of a manifest; `rows`: how many rows they have.
+pub(super) static WRITTEN: LazyLock<SchemaRef> = LazyLock::new(|| {
+    Arc::new(ArrowSchema::new(vec![
+        Field::new("manifest", DataType::Binary, false),
+        Field::new("rows", DataType::UInt64, false),
+    ]))
+});
+
+/// Writes the rows of its input to data files, one writer a partition. Each partition gives one row, which holds its
+/// files; they are part of no table before [`IcebergCommitExec`](super::IcebergCommitExec) commits them. If a writer fails or is
+/// dropped it removes its files.
+#[derive(Debug)]
+pub struct IcebergWriteExec {
+    input: Arc<dyn ExecutionPlan>,
+    table: Table,
+    options: WriteOptions,
+    layout: Layout,
+    files: Arc<WrittenFiles>,
+    progress: Arc<WriteProgress>,
+    metrics: ExecutionPlanMetricsSet,
+    properties: Arc<PlanProperties>,
+}
+
+impl IcebergWriteExec {
+    pub(super) fn new(
+        input: Arc<dyn ExecutionPlan>,
+        table: Table,
+        options: WriteOptions,
+        layout: Layout,
+        files: Arc<WrittenFiles>,
+    ) -> Self {
+        Self {
+            properties: properties(&input),
+            input,
+            table,
+            options,
+            layout,
+            files,
+            progress: Arc::default(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// What its writers have written so far, to show to whoever waits.
+    pub fn progress(&self) -> &Arc<WriteProgress> {
+        &self.progress
+    }
+}
+
+fn properties(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+    let partitions = input.output_partitioning().partition_count();
+    Arc::new(PlanProperties::new(
+        EquivalenceProperties::new(Arc::clone(&WRITTEN)),
+        datafusion::physical_plan::Partitioning::UnknownPartitioning(partitions),
+        EmissionType::Final,
+        Boundedness::Bounded,
+    ))
+}
+
+impl DisplayAs for IcebergWriteExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "IcebergWriteExec: table={}, distribution={}",
+            self.table.name(),
+            self.layout.name
+        )?;
+        if !self.layout.hashed.is_empty() {
+            let terms: Vec<String> = self.layout.hashed.iter().map(ToString::to_string).collect();
+            write!(f, ", partitioned by=[{}]", terms.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl ExecutionPlan for IcebergWriteExec {
+    fn name(&self) -> &'static str {
+        "IcebergWriteExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn required_input_distribution(&self) -> Vec<Distribution> {
+        vec![match self.layout.hashed.is_empty() {
+            true => Distribution::UnspecifiedDistribution,
+            false => Distribution::KeyPartitioned(self.layout.hashed.clone()),
+        }]
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![self.layout.sorted.clone().map(LexRequirement::into)]
+    }
+
+    /// Encoding is work that several writers share. Rows that come in an order of their own, and get no other here, keep it:
+    /// one writer has them all.
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        let reordered = !self.layout.hashed.is_empty() || self.layout.sorted.is_some();
+        vec![reordered || self.input.output_ordering().is_none()]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [input] = children.as_slice() else {
+            return internal_err!("{} has one input, not {}", self.name(), children.len());
+        };
+        Ok(Arc::new(Self {
+            input: Arc::clone(input),
+            table: self.table.clone(),
+            options: self.options.clone(),
+            layout: self.layout.clone(),
+            files: Arc::clone(&self.files),
+            progress: Arc::clone(&self.progress),
+            metrics: ExecutionPlanMetricsSet::new(),
+            properties: properties(input),
+        }))
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for expr in &self.layout.hashed {
+            if f(expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        let consumer = MemoryConsumer::new(format!("IcebergWriteExec[{partition}]"));
+        let memory = PoolAccount::new(consumer.register(context.memory_pool()));
+        let mut options = self.options.clone().with_partition_id(partition);
+        let mut arrangement = Arrangement::FanOut;
+        if self.layout.sorted.is_some() {
+            // Sorted by partition first.
+            arrangement = Arrangement::Clustered;
+            options = options.sorted_by(self.layout.sort_order_id);
+        }
+        let writer = TableFileWriter::new(
+            &self.table,
+            options,
+            arrangement,
+            Arc::new(memory),
+            Arc::clone(&self.progress),
+        )
+        .map_err(external)?;
+        let rows = MetricBuilder::new(&self.metrics).output_rows(partition);
+        let files = MetricBuilder::new(&self.metrics).counter("files_written", partition);
+        let bytes = MetricBuilder::new(&self.metrics).counter("bytes_written", partition);
+        let (table, written) = (self.table.clone(), Arc::clone(&self.files));
+        let one = async move {
+            let (data_files, count) = write_all(writer, input, &written).await?;
+            rows.add(usize::try_from(count).unwrap_or(usize::MAX));
+            files.add(data_files.len());
+            let size: i64 = data_files.iter().map(|file| file.file_size_in_bytes).sum();
+            bytes.add(usize::try_from(size).unwrap_or_default());
+            let manifest: ArrayRef =
+                Arc::new(BinaryArray::from(vec![encoded(&data_files, &table)?.as_slice()]));
+            let columns = vec![manifest, Arc::new(UInt64Array::from(vec![count])) as ArrayRef];
+            Ok(RecordBatch::try_new(Arc::clone(&WRITTEN), columns)?)
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&WRITTEN),
+            futures::stream::once(one),
+        )))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// Writes all rows. The files, which have been reported, and the number of rows.
+async fn write_all(
+    mut writer: TableFileWriter,
+    mut input: SendableRecordBatchStream,
+    written: &WrittenFiles,
+) -> Result<(Vec<DataFile>, u64)> {
+    let mut count = 0u64;
+    loop {
+        let result = match input.try_next().await {
+            Ok(Some(batch)) => {
+                count = count.saturating_add(u64::try_from(batch.num_rows()).unwrap_or(u64::MAX));
+                writer.write(&batch).await.map_err(external)
+            }
+            Ok(None) => break,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = result {
+            writer.abort().await;
+            return Err(error);
+        }
+    }
+    let files = writer.finish().await.map_err(external)?;
+    if !written.report(&files) {
+        written
+            .remove(files.iter().map(|file| Arc::clone(&file.file_path)).collect())
+            .await;
+        return internal_err!("another writer of the statement has failed");
+    }
+    Ok((files, count))
+}
+
+/// Files as the bytes of a manifest.
+fn encoded(files: &[DataFile], table: &Table) -> Result<Vec<u8>> {
+    let metadata = table.metadata();
+    let encode = || -> drumlin_format::Result<Vec<u8>> {
+        let mut writer = ManifestWriter::new(ManifestWriterOptions {
+            format_version: metadata.format_version(),
+            content: ManifestContent::Data,
+            schema: metadata.current_schema(),
+            spec: metadata.default_spec(),
+            snapshot_id: 0,
+            codec: Codec::Null,
+        })?;
+        files.iter().try_for_each(|file| writer.add(file))?;
+        Ok(writer.finish(IN_MEMORY)?.0)
+    };
+    encode().map_err(|error| external(error.into()))
+}
+
+/// The path of manifests that are none of a table.
+const IN_MEMORY: &str = "in-memory";
+
+/// The files in the bytes of a manifest.
+pub(super) fn decoded(bytes: &[u8], table: &Table) -> Result<Vec<DataFile>> {
+    let metadata = table.metadata();
+    let spec = metadata.default_spec();
+    let manifest = ManifestFile {
+        manifest_path: IN_MEMORY.to_string(),
+        manifest_length: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+        partition_spec_id: spec.spec_id(),
+        content: ManifestContent::Data,
+        sequence_number: 0,
+        min_sequence_number: 0,
+        added_snapshot_id: 0,
+        added_files_count: None,
+        existing_files_count: None,
+        deleted_files_count: None,
+        added_rows_count: None,
+        existing_rows_count: None,
+        deleted_rows_count: None,
+        partitions: None,
+        key_metadata: None,
+        first_row_id: None,
+    };
+    let partition_type = spec.partition_type(metadata.current_schema());
+    let read = read_manifest(bytes, &manifest, &partition_type, ManifestProjection::ALL)
+        .map_err(|error| external(error.into()))?;
+    Ok(read.entries.into_iter().map(|entry| entry.data_file).collect())
+}
