@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use drumlin_catalog::sql::DEFAULT_CATALOG_NAME;
 
 use crate::output::Format;
 
@@ -32,6 +33,23 @@ pub struct Args {
     /// Where the tables live: a path or a URI
     #[arg(long, value_name = "URI", default_value = "./warehouse")]
     pub warehouse: String,
+
+    /// Where the pointers to the tables are
+    ///
+    /// sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE is a database, as Java's JdbcCatalog and PyIceberg's SqlCatalog
+    /// use it; folder is the warehouse itself, in the layout of Spark's type=hadoop. If not given: the database catalog.db in a
+    /// warehouse on a local disk, folder for all others and for one that is mounted
+    #[arg(
+        long,
+        value_name = "URI|folder",
+        env = "DRUMLIN_CATALOG",
+        hide_env_values = true
+    )]
+    pub catalog: Option<String>,
+
+    /// The name of the catalog in its database; other engines that share it have to give the same
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_CATALOG_NAME)]
+    pub catalog_name: String,
 
     /// Read what is below URI from a local folder instead: `s3://bucket=./copy-of-bucket` (may be repeated)
     #[arg(long = "mount", value_name = "URI=FOLDER", value_parser = pair)]

@@ -9,9 +9,10 @@ use datafusion::error::Result;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::object_store::local::LocalFileSystem;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use drumlin_catalog::ObjectStoreCatalog;
+use drumlin_catalog::{EmbeddedCatalog, ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
 use drumlin_datafusion::error::external;
 use drumlin_datafusion::{IcebergCatalogProvider, IcebergStateBuilderExt};
+use drumlin_table::catalog::Catalog;
 use drumlin_table::storage::Storage;
 
 use crate::args::Args;
@@ -19,8 +20,34 @@ use crate::statement::{self, Statement};
 
 /// The catalog that unqualified names belong to.
 pub const DEFAULT_CATALOG: &str = "drumlin";
+/// `--catalog folder`: tables are found by their folders.
+const FOLDER: &str = "folder";
 /// The schema that unqualified names belong to.
 pub const DEFAULT_SCHEMA: &str = "default";
+
+/// The catalog that the arguments name.
+async fn catalog(args: &Args, storage: Storage) -> drumlin_table::Result<Arc<dyn Catalog>> {
+    let on_disk = storage.on_disk(&args.warehouse)?;
+    // Locations in tables are absolute, wherever this process was started.
+    let warehouse = match &on_disk {
+        Some(folder) => &folder.display().to_string(),
+        None => &args.warehouse,
+    };
+    Ok(match args.catalog.as_deref() {
+        Some(FOLDER) => Arc::new(ObjectStoreCatalog::new(storage, warehouse)),
+        Some(uri) => {
+            let options = SqlCatalogOptions {
+                name: args.catalog_name.clone(),
+                ..SqlCatalogOptions::new(uri, warehouse)
+            };
+            Arc::new(SqlCatalog::open(storage, options).await?)
+        }
+        None if on_disk.is_some() => {
+            Arc::new(EmbeddedCatalog::new(storage, warehouse)?.with_name(&args.catalog_name))
+        }
+        None => Arc::new(ObjectStoreCatalog::new(storage, warehouse)),
+    })
+}
 
 /// A table's full name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +74,7 @@ impl Session {
             let store = LocalFileSystem::new_with_prefix(folder)?;
             storage.register(uri, Arc::new(store)).map_err(external)?;
         }
-        let catalog = ObjectStoreCatalog::new(storage.clone(), &args.warehouse);
+        let catalog = catalog(args, storage.clone()).await.map_err(external)?;
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA)
@@ -58,7 +85,7 @@ impl Session {
         let catalogs = Arc::new(MemoryCatalogProviderList::new());
         catalogs.register_catalog(
             DEFAULT_CATALOG.to_owned(),
-            Arc::new(IcebergCatalogProvider::new(Arc::new(catalog))),
+            Arc::new(IcebergCatalogProvider::new(catalog)),
         );
         let state = SessionStateBuilder::new()
             .with_default_features()

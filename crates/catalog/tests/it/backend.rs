@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drumlin_catalog::{ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
+use drumlin_catalog::{EmbeddedCatalog, ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
 use drumlin_table::catalog::Catalog;
 use drumlin_table::storage::{Storage, StoreOptions};
 use object_store::memory::InMemory;
@@ -78,6 +78,20 @@ pub async fn sqlite() -> Option<Fixture> {
     let folder = tempfile::tempdir().unwrap();
     let uri = format!("sqlite:{}/new/catalog.db", folder.path().display());
     Some(database(folder, &uri).await)
+}
+
+/// In SQLite, in a file that only the first write makes.
+pub async fn embedded() -> Option<Fixture> {
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().join("warehouse").display().to_string();
+    let open = || Arc::new(EmbeddedCatalog::new(Storage::default(), &warehouse).unwrap());
+    Some(Fixture {
+        catalog: open(),
+        other: open(),
+        by_folder: false,
+        warehouse: warehouse.clone(),
+        _folder: Some(folder),
+    })
 }
 
 /// On the PostgreSQL of `DRUMLIN_TEST_POSTGRES`; none where there is none.

@@ -54,7 +54,7 @@ macro_rules! suite {
     };
 }
 
-suite!(memory disk s3 sqlite postgres);
+suite!(memory disk s3 sqlite embedded postgres);
 
 pub fn namespace(levels: &[&str]) -> Namespace {
     Namespace::new(levels.iter().copied()).unwrap()
