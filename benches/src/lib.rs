@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `tpch` | the queries of TPC-H on Iceberg tables against plain Parquet files |
 //! | `deletes` | tables with deletion vectors and delete files against clean tables |
+//! | `writes` | writing tables against DataFusion's `COPY`, and many small commits |
 //! | `planning` | planning scans of a table of 100,000 files, and opening a table of 1,001 snapshots |
 //!
 //! What the programs share:

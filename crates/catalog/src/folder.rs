@@ -1,23 +1,13 @@
 //! Folders: on stores that have none, and on a local disk, which does.
 
 use std::io;
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 use bytes::Bytes;
-use drumlin_table::storage::{Location, Scheme, Storage};
-use drumlin_table::{Error, Result};
+use drumlin_table::Result;
+use drumlin_table::storage::disk::{blocking, disk_error};
+use drumlin_table::storage::{Location, Storage};
 use uuid::Uuid;
-
-/// How the store of local files names itself, and the errors that come from it.
-pub(crate) const LOCAL_STORE: &str = "LocalFileSystem";
-
-/// The directory that a folder is, if it is on a local disk and nothing but the disk is behind its store.
-pub(crate) fn directory(storage: &Storage, folder: &str) -> Result<Option<PathBuf>> {
-    let location = Location::parse(folder)?;
-    let (store, path) = storage.resolve(folder)?;
-    let local = location.scheme == Scheme::File && store.to_string().starts_with(LOCAL_STORE);
-    Ok(local.then(|| FilePath::new("/").join(path.as_ref())))
-}
 
 /// Whether two locations are the same place, however they are spelt.
 pub(crate) fn same_place(one: &str, other: &str) -> bool {
@@ -28,28 +18,13 @@ pub(crate) fn same_place(one: &str, other: &str) -> bool {
     }
 }
 
-/// An error of the disk, as the store of local files would tell it.
-pub(crate) fn disk_error(location: &str, source: io::Error) -> Error {
-    let source = match source.kind() {
-        io::ErrorKind::AlreadyExists => object_store::Error::AlreadyExists {
-            path: location.to_string(),
-            source: Box::new(source),
-        },
-        _ => object_store::Error::Generic {
-            store: LOCAL_STORE,
-            source: Box::new(source),
-        },
-    };
-    Error::store(location, source)
-}
-
 /// Writes a file unless there is one of this name, in one step.
 ///
 /// On a local disk this does what its store does, a hard link to a file that is complete, but what the link names and the
 /// link itself are on the disk when this returns: the store knows no fsync, and after a loss of power the newest version of a
 /// table would be an empty file.
 pub(crate) async fn create(storage: &Storage, location: &str, bytes: Bytes) -> Result<()> {
-    let Some(path) = directory(storage, location)? else {
+    let Some(path) = storage.on_disk(location)? else {
         return storage.create(location, bytes).await;
     };
     let done = blocking(move || create_on_disk(&path, &bytes)).await;
@@ -77,15 +52,6 @@ fn write_to_disk(path: &FilePath, bytes: &[u8]) -> io::Result<()> {
     let mut file = std::fs::File::create_new(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-/// Runs what waits for the disk where it may wait.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(io::Error::other)?
 }
 
 /// Removes the directories in one, and itself, as far as they are empty.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use drumlin_format::metadata::{TableMetadata, TableRequirement, TableUpdate};
 use drumlin_table::catalog::{CommitError, TableIdent};
+use drumlin_table::storage::disk::LOCAL_STORE;
 use drumlin_table::{Error, Result, Table, VERSION_HINT};
 use uuid::Uuid;
 
 use super::ObjectStoreCatalog;
-use crate::folder::{self, LOCAL_STORE, same_place};
+use crate::folder::{self, same_place};
 use crate::metadata_file::{Codec, ENDINGS, delete_fallen, next_metadata, version_name, version_of};
 
 /// The property that puts metadata files elsewhere, where they would not be found.

@@ -2,6 +2,7 @@
 
 use drumlin_table::catalog::TableIdent;
 use drumlin_table::storage::Location;
+use drumlin_table::storage::disk::{blocking, disk_error};
 use drumlin_table::{Error, Result, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -106,9 +107,9 @@ impl ObjectStoreCatalog {
                 Err(e) => return Err(Error::store(folder, e)),
             }
         }
-        if let Some(directory) = folder::directory(&self.storage, folder)? {
-            let removed = folder::blocking(move || folder::remove_empty(&directory)).await;
-            removed.map_err(|e| folder::disk_error(folder, e))?;
+        if let Some(directory) = self.storage.on_disk(folder)? {
+            let removed = blocking(move || folder::remove_empty(&directory)).await;
+            removed.map_err(|e| disk_error(folder, e))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use drumlin_table::{Error, Result};
 use futures::{StreamExt, TryStreamExt};
 
 use super::{CONCURRENT_LISTINGS, ObjectStoreCatalog, name_is_folder};
-use crate::folder;
+use drumlin_table::storage::disk::{blocking, disk_error};
 
 /// An empty file that keeps a namespace while it holds nothing else, on stores that have no folders. Hadoop's catalogs
 /// pass over files where they look for tables and namespaces. To drop such a namespace they need it gone: they take it for
@@ -36,10 +36,10 @@ impl ObjectStoreCatalog {
         let Ok(folder) = self.folder_of(namespace) else {
             return Ok(false);
         };
-        let there = match folder::directory(&self.storage, &folder)? {
-            Some(directory) => folder::blocking(move || Ok(directory.is_dir()))
+        let there = match self.storage.on_disk(&folder)? {
+            Some(directory) => blocking(move || Ok(directory.is_dir()))
                 .await
-                .map_err(|e| folder::disk_error(&folder, e))?,
+                .map_err(|e| disk_error(&folder, e))?,
             None => self.holds_file(&folder, None).await?,
         };
         // The folders of a table are not namespaces.
@@ -72,7 +72,7 @@ impl ObjectStoreCatalog {
         let children: Vec<(Namespace, bool)> = futures::stream::iter(children)
             .map(|child| async move {
                 let folder = self.folder_of(&child)?;
-                let there = match folder::directory(&self.storage, &folder)? {
+                let there = match self.storage.on_disk(&folder)? {
                     Some(_) => true,
                     None => self.holds_file(&folder, None).await?,
                 };
@@ -111,8 +111,8 @@ impl ObjectStoreCatalog {
         if self.is_namespace(namespace).await? {
             return Err(exists());
         }
-        if let Some(directory) = folder::directory(&self.storage, &folder)? {
-            let made = folder::blocking(move || {
+        if let Some(directory) = self.storage.on_disk(&folder)? {
+            let made = blocking(move || {
                 if let Some(parent) = directory.parent() {
                     std::fs::create_dir_all(parent)?;
                 }
@@ -121,7 +121,7 @@ impl ObjectStoreCatalog {
             .await;
             return match made {
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Err(exists()),
-                made => made.map_err(|e| folder::disk_error(&folder, e)),
+                made => made.map_err(|e| disk_error(&folder, e)),
             };
         }
         let mut outer = Namespace::root();
@@ -137,7 +137,7 @@ impl ObjectStoreCatalog {
     /// Keeps a namespace from going with the last that it holds.
     pub(super) async fn keep_namespace(&self, namespace: &Namespace) -> Result<()> {
         let folder = self.folder_of(namespace)?;
-        match folder::directory(&self.storage, &folder)? {
+        match self.storage.on_disk(&folder)? {
             None if !namespace.is_root() => self.mark(namespace).await,
             _ => Ok(()),
         }
@@ -158,16 +158,16 @@ impl ObjectStoreCatalog {
             namespace: namespace.to_string(),
         };
         let folder = self.folder_of(namespace)?;
-        let Some(directory) = folder::directory(&self.storage, &folder)? else {
+        let Some(directory) = self.storage.on_disk(&folder)? else {
             let marker = format!("{folder}/{MARKER}");
             return match self.holds_file(&folder, Some(&marker)).await? {
                 true => Err(not_empty()),
                 false => self.storage.delete(&marker).await,
             };
         };
-        match folder::blocking(move || std::fs::remove_dir(directory)).await {
+        match blocking(move || std::fs::remove_dir(directory)).await {
             Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => Err(not_empty()),
-            removed => removed.map_err(|e| folder::disk_error(&folder, e)),
+            removed => removed.map_err(|e| disk_error(&folder, e)),
         }
     }
 }

@@ -157,7 +157,7 @@ impl SqlCatalog {
 
     /// Writes a file under a name that nobody else has. On a local disk it is there for good before the row names it.
     async fn write(&self, file: &str, bytes: Bytes) -> Result<()> {
-        match folder::directory(&self.storage, file)? {
+        match self.storage.on_disk(file)? {
             Some(_) => folder::create(&self.storage, file, bytes).await,
             None => self.storage.write(file, bytes).await,
         }

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{AssertSqlSafe, PgPool, Row, SqlitePool};
 
-use crate::folder::blocking;
+use drumlin_table::storage::disk::blocking;
 
 /// How long a statement waits for a lock of another process, and for a connection.
 const PATIENCE: Duration = Duration::from_secs(30);

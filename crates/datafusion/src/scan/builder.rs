@@ -80,9 +80,10 @@ impl ScanBuilder<'_> {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let is_position = |f: &FieldRef| field_id(f) == Some(POS_ID);
-        let needs_position = columns
-            .iter()
-            .any(|f| is_position(f) || field_id(f) == Some(ROW_ID_ID));
+        let needs_position = deletes_positions(plan)
+            || columns
+                .iter()
+                .any(|f| is_position(f) || field_id(f) == Some(ROW_ID_ID));
         let stored = columns.iter().filter(|f| !is_position(f));
         let mut stored: Vec<FieldRef> = stored.cloned().collect();
         let mut deletes = ScanDeletes::new(plan, self.table, self.session.runtime_env());
@@ -267,6 +268,12 @@ fn enough(tasks: &[FileTask], limit: Option<usize>) -> &[FileTask] {
         rows = rows.saturating_add(usize::try_from(task.least_live_rows()).unwrap_or(0));
     }
     tasks
+}
+
+/// Whether positions of any file are deleted.
+fn deletes_positions(plan: &ScanPlan) -> bool {
+    let mut deletes = plan.tasks.iter().filter_map(FileTask::deletes);
+    deletes.any(|d| d.deletion_vector().is_some() || !d.position_deletes().is_empty())
 }
 
 /// The floating-point columns that may hold NaN: those of which not every file says that it holds none.

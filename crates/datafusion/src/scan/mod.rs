@@ -3,7 +3,9 @@
 //! - [`builder`]: from planned files to the scan
 //! - [`source`]: the Parquet source with a projection of its own for each file
 //! - [`open`]: opening a file of it
-//! - [`deleted_rows`]: leaving deleted rows out
+//! - [`deleted_rows`]: what is needed to leave deleted rows out
+//! - [`deleted_positions`]: rows that are deleted by position
+//! - [`row_filter`]: taking deleted rows out of what was read, [`kept_rows`] out of an array
 //! - [`whole_file`]: Avro and ORC files
 //! - [`delete_join`]: equality deletes that memory cannot hold
 //! - [`named`]: what comes out of the reader of a file
@@ -12,10 +14,13 @@
 
 pub mod builder;
 pub mod delete_join;
+pub mod deleted_positions;
 pub mod deleted_rows;
+pub mod kept_rows;
 pub mod named;
 pub mod open;
 pub mod reader;
+pub mod row_filter;
 pub mod source;
 pub mod statistics;
 pub mod whole_file;

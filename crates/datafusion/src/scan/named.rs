@@ -1,4 +1,4 @@
-//! What comes out of the Parquet reader for a data file: errors that name it, and no rows that equality deletes delete.
+//! What comes out of the Parquet reader for a data file: errors that name it, and no deleted rows.
 //!
 //! Damaged pages make the Parquet reader panic in places, too many and too deep to be checked before. What it panics
 //! with becomes an error of the file.
@@ -13,7 +13,7 @@ use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
-use super::deleted_rows::KeyFilter;
+use super::row_filter::RowFilter;
 use crate::projection::adapter::FileColumns;
 
 /// A part of reading a file, whose errors name the file.
@@ -21,17 +21,17 @@ use crate::projection::adapter::FileColumns;
 pub struct Named<T: ?Sized> {
     part: Box<T>,
     file: Arc<FileColumns>,
-    keys: Option<Arc<KeyFilter>>,
+    rows: Option<Arc<RowFilter>>,
 }
 
 impl Named<dyn MorselPlanner> {
-    /// The planner of a file, and all that comes of it, less what `keys` leave out.
+    /// The planner of a file, and all that comes of it, less what `rows` leaves out.
     pub fn planner(
         part: Box<dyn MorselPlanner>,
         file: Arc<FileColumns>,
-        keys: Option<Arc<KeyFilter>>,
+        rows: Option<Arc<RowFilter>>,
     ) -> Box<dyn MorselPlanner> {
-        Box::new(Self { part, file, keys })
+        Box::new(Self { part, file, rows })
     }
 }
 
@@ -52,7 +52,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> DataFusionError {
 
 impl MorselPlanner for Named<dyn MorselPlanner> {
     fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
-        let Self { part, file, keys } = *self;
+        let Self { part, file, rows } = *self;
         let plan = catch_unwind(AssertUnwindSafe(|| part.plan()));
         let plan = plan.unwrap_or_else(|panic| Err(panicked(panic)));
         let Some(mut plan) = plan.map_err(|e| in_file(e, &file))? else {
@@ -60,10 +60,10 @@ impl MorselPlanner for Named<dyn MorselPlanner> {
         };
         let morsels = plan.take_morsels().into_iter();
         let morsel = |part| -> Box<dyn Morsel> {
-            let (file, keys) = (Arc::clone(&file), keys.clone());
-            Box::new(Named { part, file, keys })
+            let (file, rows) = (Arc::clone(&file), rows.clone());
+            Box::new(Named { part, file, rows })
         };
-        let planner = |part| Self::planner(part, Arc::clone(&file), keys.clone());
+        let planner = |part| Self::planner(part, Arc::clone(&file), rows.clone());
         let planners = plan.take_ready_planners().into_iter();
         let mut named = MorselPlan::new()
             .with_morsels(morsels.map(morsel).collect())
@@ -72,7 +72,7 @@ impl MorselPlanner for Named<dyn MorselPlanner> {
             named.set_pending_planner(async move {
                 let planned = AssertUnwindSafe(pending).catch_unwind().await;
                 match planned.unwrap_or_else(|panic| Err(panicked(panic))) {
-                    Ok(planner) => Ok(Self::planner(planner, file, keys)),
+                    Ok(planner) => Ok(Self::planner(planner, file, rows)),
                     Err(error) => Err(in_file(error, &file)),
                 }
             });
@@ -83,15 +83,15 @@ impl MorselPlanner for Named<dyn MorselPlanner> {
 
 impl Morsel for Named<dyn Morsel> {
     fn into_stream(self: Box<Self>) -> BoxStream<'static, Result<RecordBatch>> {
-        let Self { part, file, keys } = *self;
+        let Self { part, file, rows } = *self;
         // Starting may decode already.
         match catch_unwind(AssertUnwindSafe(|| part.into_stream())) {
             Ok(batches) => AssertUnwindSafe(batches)
                 .catch_unwind()
                 .map(move |batch| {
                     let batch = batch.unwrap_or_else(|panic| Err(panicked(panic)));
-                    let left = batch.and_then(|batch| match &keys {
-                        Some(keys) => keys.apply(&batch),
+                    let left = batch.and_then(|batch| match &rows {
+                        Some(rows) => rows.apply(batch),
                         None => Ok(batch),
                     });
                     left.map_err(|e| in_file(e, &file))

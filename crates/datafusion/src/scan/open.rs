@@ -13,8 +13,9 @@ use datafusion_datasource::morsel::{MorselPlan, MorselPlanner, Morselizer};
 use drumlin_format::manifest::FileFormat;
 use drumlin_table::deletes::{DeletedPositions, FileDeletes};
 
-use super::deleted_rows::{KeyFilter, selection};
+use super::deleted_positions::LeftOut;
 use super::named::{Named, in_file};
+use super::row_filter::{DeletedRows, RowFilter};
 use super::source::IcebergSource;
 use super::whole_file::WholeFile;
 use crate::projection::adapter::{FileAdapterFactory, FileColumns};
@@ -26,7 +27,7 @@ pub struct FileMorselizer(pub Arc<FileOpening>);
 pub struct FileOpening {
     /// The source of the scan.
     pub source: IcebergSource,
-    /// Its Parquet source with its outputs alone, for files without equality deletes.
+    /// Its Parquet source with its outputs alone, for files whose deleted rows the reader skips.
     pub parquet: Arc<dyn FileSource>,
     /// The store that DataFusion knows, which is not used.
     pub object_store: Arc<dyn ObjectStore>,
@@ -67,19 +68,19 @@ impl Morselizer for FileMorselizer {
 }
 
 impl FileOpening {
-    /// The planner of a file. Deleted positions are those of files in other formats than Parquet, whose reader knows
-    /// them as a selection already.
+    /// The planner of a file. Deleted positions are those of files in other formats than Parquet, whose reader
+    /// and row filter know them already.
     fn open(
         &self,
         file: PartitionedFile,
         columns: Arc<FileColumns>,
         deleted: Option<DeletedPositions>,
-        keys: Option<KeyFilter>,
+        rows: Option<RowFilter>,
     ) -> Result<Box<dyn MorselPlanner>> {
         let source = &self.source;
-        let (outputs, limit) = match &keys {
+        let (outputs, limit) = match &rows {
             // Rows that are deleted must not count.
-            Some(keys) => (keys.read(), None),
+            Some(rows) => (rows.read(), self.limit.and_then(|limit| rows.limit(limit))),
             None => (&source.projection, self.limit),
         };
         let adapter = FileAdapterFactory::new(Arc::clone(&source.columns), Arc::clone(&columns));
@@ -99,9 +100,9 @@ impl FileOpening {
                 batch_size: source.batch_size,
                 deleted,
             };
-            return Ok(Named::planner(Box::new(whole), columns, keys.map(Arc::new)));
+            return Ok(Named::planner(Box::new(whole), columns, rows.map(Arc::new)));
         }
-        let parquet = match &keys {
+        let parquet = match &rows {
             Some(_) => source.parquet_with(outputs)?,
             None => Arc::clone(&self.parquet),
         };
@@ -115,7 +116,7 @@ impl FileOpening {
             .create_morselizer(Arc::clone(&self.object_store), &config, self.partition)?
             .plan_file(file)
             .map_err(|e| in_file(e, &columns))?;
-        Ok(Named::planner(planner, columns, keys.map(Arc::new)))
+        Ok(Named::planner(planner, columns, rows.map(Arc::new)))
     }
 }
 
@@ -161,27 +162,41 @@ impl WithDeletes {
         });
         let loaded = load.join_unwind().await;
         let (mut deleted, sets) = loaded.map_err(|e| exec_datafusion_err!("loading deletes: {e}"))??;
+        let mut filtered = DeletedRows {
+            positions: None,
+            sets,
+        };
         if columns.format == FileFormat::Parquet
             && let Some(deleted) = deleted.take()
         {
-            match selection(&deleted, &columns) {
-                Some(selection) => file = file.with_extension(selection),
-                None => return Ok(Box::new(NoRows)),
+            let rows = usize::try_from(columns.record_count).unwrap_or(0);
+            match LeftOut::of(&deleted.positions, rows, source.batch_size) {
+                LeftOut::Everything => return Ok(Box::new(NoRows)),
+                LeftOut::Rows {
+                    selection,
+                    filtered: more,
+                } => {
+                    filtered.positions = more.then_some(deleted.positions);
+                    if let Some(selection) = selection {
+                        file = file.with_extension(selection);
+                    }
+                }
             }
         }
-        let keys = match sets.is_empty() {
+        let rows = match filtered.is_empty() {
             true => None,
             false => {
                 let schema = source.parquet.table_schema().table_schema();
                 let number = columns.sequence_number;
+                let (projection, wanted) = (&source.projection, source.filter());
                 Some(
                     source
                         .deletes
-                        .key_filter(sets, number, &source.projection, source.filter(), schema)?,
+                        .row_filter(filtered, number, projection, wanted, schema)?,
                 )
             }
         };
-        opening.open(file, columns, deleted, keys)
+        opening.open(file, columns, deleted, rows)
     }
 }
 

@@ -6,9 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, BooleanBufferBuilder, Int64Array, RecordBatch, RecordBatchOptions,
-};
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::filter_record_batch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::cast::as_boolean_array;
@@ -24,6 +22,7 @@ use drumlin_table::{Table, data_file};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 
+use super::deleted_positions::left_in;
 use crate::error::external;
 use crate::metadata_columns::row_position;
 use crate::projection::adapter::{FileAdapterFactory, FileColumns};
@@ -189,9 +188,9 @@ impl Rows {
         if let Some(left) = self
             .deleted
             .as_ref()
-            .and_then(|d| not_deleted(d, start, self.read))
+            .and_then(|d| left_in(&d.positions, start, self.read))
         {
-            batch = filter_record_batch(&batch, &left)?;
+            batch = filter_record_batch(&batch, &BooleanArray::new(left, None))?;
         }
         if let Some(filter) = &self.filter {
             let kept = filter.evaluate(&batch)?.into_array(batch.num_rows())?;
@@ -213,19 +212,4 @@ fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<R
         columns,
         &options,
     )?)
-}
-
-/// The rows from `start` to `end` that are not deleted; `None` if all are not.
-fn not_deleted(deleted: &DeletedPositions, start: u64, end: u64) -> Option<BooleanArray> {
-    if deleted.positions.count_in(start, end) == 0 {
-        return None;
-    }
-    let rows = usize::try_from(end - start).ok()?;
-    let mut left = BooleanBufferBuilder::new(rows);
-    left.append_n(rows, true);
-    let positions = deleted.positions.iter_from(start).take_while(|p| *p < end);
-    for place in positions.filter_map(|p| usize::try_from(p - start).ok()) {
-        left.set_bit(place, false);
-    }
-    Some(BooleanArray::new(left.finish(), None))
 }

@@ -19,7 +19,8 @@
 //!
 //! - `index`: the delete files of a snapshot, and those of them that apply to a data file
 //! - [`delete_file`]: a delete file of a scan, loaded once
-//! - [`equality`]: the equality deletes of one set of columns, [`key_columns`] those columns, [`key_set`] their values
+//! - [`equality`]: the equality deletes of one set of columns, [`key_columns`] those columns, [`key_set`] their values,
+//!   `integer_keys` those of one column, `key_hashes` what rules most rows out
 //! - `positions`: deletion vectors and position delete files as sets of positions
 //! - `cache`: what was decoded
 
@@ -27,7 +28,9 @@ mod cache;
 pub mod delete_file;
 pub mod equality;
 mod index;
+mod integer_keys;
 pub mod key_columns;
+mod key_hashes;
 pub mod key_set;
 mod positions;
 

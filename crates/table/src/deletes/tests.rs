@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, StringViewArray};
+use arrow::array::{ArrayRef, Int32Array, Int64Array, StringViewArray};
 use arrow::datatypes::DataType;
 use drumlin_format::types::{NestedField, PrimitiveType, Type};
 use proptest::prelude::*;
@@ -67,6 +67,63 @@ proptest! {
             None => prop_assert!(expected.iter().all(|kept| *kept)),
         }
     }
+}
+
+/// The one column of keys that are integers.
+fn one_column() -> Arc<[KeyColumn]> {
+    let column = NestedField::optional(1, "a", Type::Primitive(PrimitiveType::Int));
+    Arc::from([KeyColumn::test(column, DataType::Int32)])
+}
+
+#[test]
+fn integers_and_null_are_keys() {
+    let array =
+        |values: &[Option<i32>]| -> Vec<ArrayRef> { vec![Arc::new(Int32Array::from(values.to_vec()))] };
+    let mut set = KeySet::new(one_column()).unwrap();
+    set.insert(&array(&[Some(1), None, Some(-1), Some(i32::MIN)]), 3)
+        .unwrap();
+    set.insert(&array(&[Some(1), Some(0)]), 2).unwrap();
+    set.insert(&array(&[Some(-1)]), 4).unwrap();
+    let set = set.finish();
+    assert_eq!(set.len(), 5);
+    let rows = array(&[
+        Some(1),
+        Some(2),
+        None,
+        Some(0),
+        Some(-1),
+        Some(i32::MIN),
+        Some(i32::MAX),
+    ]);
+    let kept = |number| {
+        set.kept(&rows, number)
+            .unwrap()
+            .map(|kept| kept.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(kept(1), Some(vec![false, true, false, false, false, false, true]));
+    assert_eq!(kept(2), Some(vec![false, true, false, true, false, false, true]));
+    assert_eq!(kept(3), Some(vec![true, true, true, true, false, true, true]));
+    assert_eq!(kept(4), None);
+    let mut none_null = KeySet::new(one_column()).unwrap();
+    none_null.insert(&array(&[Some(0)]), 2).unwrap();
+    assert_eq!(
+        none_null.finish().kept(&array(&[None, Some(7)]), 1).unwrap(),
+        None
+    );
+}
+
+#[test]
+fn many_integers_are_found_and_no_others() {
+    let mut set = KeySet::new(one_column()).unwrap();
+    let array = |from: i32| -> Vec<ArrayRef> {
+        vec![Arc::new(Int32Array::from_iter_values((from..400_000).step_by(4)))]
+    };
+    set.insert(&array(1), 3).unwrap();
+    let set = set.finish();
+    assert_eq!(set.len(), 100_000);
+    assert_eq!(set.kept(&array(1), 2).unwrap().unwrap().count_set_bits(), 0);
+    assert_eq!(set.kept(&array(1), 3).unwrap(), None);
+    assert_eq!(set.kept(&array(2), 0).unwrap(), None);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A [`Storage`] turns the locations that tables hold into objects of stores. Locations are used verbatim: they are
 //! never rebuilt from the table's location and never URL-decoded.
 
+pub mod disk;
 mod location;
 mod options;
 mod routing;
@@ -11,6 +12,7 @@ mod routing;
 mod tests;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -32,7 +34,6 @@ pub struct Storage {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     options: StoreOptions,
     stores: RwLock<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
@@ -40,6 +41,17 @@ struct Inner {
     registered: RwLock<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
     caches: Caches,
     generation: AtomicU64,
+}
+
+/// Without the options, which may hold secrets.
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options: Vec<&String> = self.options.keys().collect();
+        f.debug_struct("Storage")
+            .field("options", &options)
+            .field("generation", &self.generation)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What was decoded, shared by storages that are derived from one another.

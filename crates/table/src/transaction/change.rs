@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use drumlin_format::manifest::{DataContent, DataFile};
+use drumlin_format::manifest::{DataContent, DataFile, FileFormat};
 use drumlin_format::snapshot::{MAIN_BRANCH, Operation};
 
 use crate::predicate::Predicate;
@@ -89,7 +89,7 @@ impl SnapshotChange {
     /// Adds data files in the place of all that is in their partitions; in the place of everything in a table without
     /// partitions.
     pub fn replace_partitions(added: Vec<DataFile>) -> Self {
-        Self::new(Kind::ReplacePartitions, added)
+        Self::new(Kind::ReplacePartitions, added).with_note("replace-partitions", "true")
     }
 
     /// Adds data files and delete files, and removes delete files that others replace: merge-on-read.
@@ -155,7 +155,8 @@ impl SnapshotChange {
         self
     }
 
-    /// The snapshot that was read, which later commits are compared with; `None` if the table had none.
+    /// The snapshot that was read, which later commits are compared with; `None` if the table had none. Unless it is said,
+    /// it is the head of the branch in the table that the transaction was made of.
     #[must_use]
     pub fn read_at(mut self, snapshot_id: Option<i64>) -> Self {
         self.assumptions.read_at = Some(snapshot_id);
@@ -223,6 +224,19 @@ impl SnapshotChange {
                 _ => Operation::Overwrite,
             },
         }
+    }
+
+    /// Whether commits since the table was read can be in its way, beyond having removed what it removes.
+    pub(super) fn depends_on_history(&self) -> bool {
+        let assumed = &self.assumptions;
+        let replaces = matches!(self.kind, Kind::Overwrite | Kind::RowDelta | Kind::RewriteFiles)
+            && !(self.removed.is_empty() && self.removed_paths.is_empty());
+        let vectors = || self.added.iter().any(|f| f.file_format == FileFormat::Puffin);
+        assumed.no_new_data
+            || assumed.no_new_deletes
+            || !assumed.referenced.is_empty()
+            || replaces
+            || vectors()
     }
 
     /// The rows that were read: those that are removed, where nothing else is said and no files are named.

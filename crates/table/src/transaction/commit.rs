@@ -33,8 +33,8 @@ impl Transaction {
     pub async fn commit(mut self, catalog: &dyn Catalog) -> Result<Table> {
         let result = self.try_commit(catalog).await;
         match &result {
-            Ok(_) => self.clean_up(true).await,
-            Err(e) if e.nothing_was_committed() => self.clean_up(false).await,
+            Ok(table) => self.clean_up(Some(table)).await,
+            Err(e) if e.nothing_was_committed() => self.clean_up(None).await,
             // Nothing may be deleted: the table may name any of the files.
             Err(_) => {}
         }
@@ -49,6 +49,12 @@ impl Transaction {
         loop {
             attempt += 1;
             let (requirements, updates) = self.apply(&base).await?;
+            // Whatever the pointer is going to name must be there before it does.
+            for change in &mut self.changes {
+                if let Change::Snapshot(pending) = change {
+                    pending.flush(self.base.storage()).await?;
+                }
+            }
             let answer = catalog.commit(&self.ident, &requirements, &updates).await;
             let (reason, own) = match answer {
                 Ok(table) => return Ok(table),
@@ -71,22 +77,36 @@ impl Transaction {
                     }
                 }
             };
-            self.may_try_again(&reason)?;
             let wait = properties.retry.wait(attempt, random());
             let too_late = start.elapsed() + wait > properties.retry.total;
-            if attempt > properties.retry.retries || too_late {
-                return Err(Error::CommitRetries {
+            let stop = match self.may_try_again(&reason) {
+                Err(error) => Some(error),
+                Ok(()) if attempt > properties.retry.retries || too_late => Some(Error::CommitRetries {
                     table: self.ident.to_string(),
                     attempts: attempt,
                     last: reason,
-                });
-            }
-            sleep(wait).await;
-            let table = catalog.load_table(&self.ident).await?;
+                }),
+                Ok(()) => {
+                    sleep(wait).await;
+                    None
+                }
+            };
             // A server may have applied a request and answered its repetition.
-            base = match self.fate_in(table, &base, own.as_deref()) {
-                (Fate::Done(table), _) => return Ok(table),
-                (_, table) => table,
+            let now = match (catalog.load_table(&self.ident).await, stop) {
+                (Ok(table), stop) => (self.fate_in(table, &base, own.as_deref()), stop),
+                (Err(error @ Error::NoSuchTable { .. }), stop) => return Err(stop.unwrap_or(error)),
+                // Whether the conflict was one with itself cannot be seen.
+                (Err(error), _) => {
+                    return Err(Error::CommitUnknown {
+                        table: self.ident.to_string(),
+                        source: Box::new(error),
+                    });
+                }
+            };
+            base = match now {
+                ((Fate::Done(table), _), _) => return Ok(table),
+                (_, Some(error)) => return Err(error),
+                ((_, table), None) => table,
             };
             self.may_build_on(&base)?;
         }
@@ -195,13 +215,25 @@ impl Transaction {
         let log = metadata.metadata_log().iter().map(|e| e.metadata_file.as_str());
         let mut history: Vec<&str> = log.collect();
         history.push(table.metadata_location());
-        if has_all || metadata_location.is_some_and(|own| history.contains(&own)) {
+        let named = metadata_location.is_some_and(|own| history.contains(&own));
+        let same_table = metadata.table_uuid() == self.base.metadata().table_uuid();
+        let is_new = matches!(self.start, Start::Nothing(_));
+        // Snapshots have ids of their own, tables that are made, too. The name of a metadata file may be one that another
+        // commit took, where files are numbered; it tells only where there is nothing else.
+        let done = match ids.is_empty() {
+            true => named || (is_new && same_table),
+            false => has_all,
+        };
+        if done {
             return (Fate::Done(table.clone()), table);
+        }
+        if named {
+            return (Fate::Open, table);
         }
         // What came right after the base is not this commit: the pointer moved on, and the swap, which asks for the base,
         // cannot happen any more.
         let replaced = match self.start {
-            Start::Nothing(_) => metadata.table_uuid() != self.base.metadata().table_uuid(),
+            Start::Nothing(_) => !same_table,
             _ => {
                 let at = history.iter().position(|file| *file == base.metadata_location());
                 metadata_location.is_some() && at.is_some_and(|at| at + 1 < history.len())
@@ -214,15 +246,15 @@ impl Transaction {
     }
 
     /// Deletes what the tries have written and nothing needs. Failing to do so leaves files that nobody names.
-    async fn clean_up(&self, committed: bool) {
+    async fn clean_up(&self, committed: Option<&Table>) {
         let storage = self.table.storage();
         for change in &self.changes {
             let Change::Snapshot(pending) = change else {
                 continue;
             };
             let files = match committed {
-                true => pending.left_over(),
-                false => pending.all_written(),
+                Some(table) => pending.left_over(table.metadata()),
+                None => pending.all_written(),
             };
             for file in files {
                 // The error that matters is the one of the commit.

@@ -40,10 +40,23 @@ pub(super) struct Manifests {
     written: Vec<String>,
     /// Those of the files that are added, with the format version they were written in.
     new: Option<(u8, Vec<NewManifest>)>,
-    /// What became of manifests that were opened to remove files, by their paths.
-    filtered: HashMap<String, Filtered>,
-    /// What became of manifests that were merged, by their paths.
-    merged: HashMap<Vec<String>, ManifestFile>,
+    /// What became of manifests that were opened to remove files.
+    filtered: HashMap<ManifestState, Filtered>,
+    /// What became of manifests that were merged.
+    merged: HashMap<Vec<ManifestState>, ManifestFile>,
+}
+
+/// A manifest as a list has it: its path, what its entries inherit, and the format version that it is rewritten in. The
+/// numbers of a manifest that an earlier change of the same transaction added are others on each try.
+type ManifestState = (String, i64, Option<i64>, u8);
+
+fn state_of(manifest: &ManifestFile, table: &Table) -> ManifestState {
+    (
+        manifest.manifest_path.clone(),
+        manifest.sequence_number,
+        manifest.first_row_id,
+        table.metadata().format_version(),
+    )
 }
 
 /// A manifest of added files.
@@ -206,21 +219,18 @@ impl Manifests {
         let mut open = Vec::new();
         for (at, manifest) in manifests.iter().enumerate() {
             let spec = spec_of(table, manifest.partition_spec_id)?;
-            let complete = version == 1 || has_counts(manifest);
+            let complete = is_complete(manifest, version);
             if !complete || removal.may_touch(manifest, &table.partition_type(spec)) {
                 open.push((at, manifest.clone()));
             }
             kept.push(manifest.clone());
         }
-        // A list of futures: a stream that makes them by a closure could not be sent to another thread.
-        let reads: Vec<_> = open
-            .into_iter()
+        let mut entries = futures::stream::iter(open)
             .map(|(at, manifest)| async move {
                 let entries = entries_of(table, &manifest).await?;
                 Ok::<_, Error>((at, manifest, entries))
             })
-            .collect();
-        let mut entries = futures::stream::iter(reads).buffered(CONCURRENT_MANIFESTS);
+            .buffered(CONCURRENT_MANIFESTS);
         while let Some((at, manifest, entries)) = entries.try_next().await? {
             let mut taken = HashSet::new();
             for (i, entry) in entries.iter().enumerate().filter(|(_, e)| e.is_live()) {
@@ -228,7 +238,7 @@ impl Manifests {
                     taken.insert(i);
                 }
             }
-            if taken.is_empty() && (version == 1 || has_counts(&manifest)) {
+            if taken.is_empty() && is_complete(&manifest, version) {
                 continue;
             }
             let filtered = self.without(&manifest, &entries, &taken, table).await?;
@@ -252,7 +262,8 @@ impl Manifests {
             let taken = entries.iter().enumerate().filter(|(i, _)| taken.contains(i));
             taken.map(|(_, e)| e.data_file.clone()).collect::<Vec<_>>()
         };
-        if let Some(known) = self.filtered.get(&manifest.manifest_path)
+        let state = state_of(manifest, table);
+        if let Some(known) = self.filtered.get(&state)
             && known.removed == removed()
         {
             return Ok(known.clone());
@@ -270,8 +281,7 @@ impl Manifests {
             manifest: self.finish(writer, table).await?,
             removed: removed(),
         };
-        self.filtered
-            .insert(manifest.manifest_path.clone(), filtered.clone());
+        self.filtered.insert(state, filtered.clone());
         Ok(filtered)
     }
 
@@ -321,8 +331,8 @@ impl Manifests {
         files: &[&DataFile],
         table: &Table,
     ) -> Result<ManifestFile> {
-        let paths: Vec<String> = bin.iter().map(|s| s.file().manifest_path.clone()).collect();
-        if let Some(known) = self.merged.get(&paths) {
+        let states: Vec<ManifestState> = bin.iter().map(|s| state_of(s.file(), table)).collect();
+        if let Some(known) = self.merged.get(&states) {
             return Ok(known.clone());
         }
         let Some(first) = bin.first().map(Source::file) else {
@@ -330,16 +340,16 @@ impl Manifests {
         };
         let spec = spec_of(table, first.partition_spec_id)?;
         let mut writer = writer(table, first.content, spec, self.snapshot_id)?;
-        let reads: Vec<_> = bin
-            .iter()
+        // Owned items: with borrowed ones the future of a commit could not be sent between threads.
+        let mut stored = futures::stream::iter(bin.to_vec())
             .map(|source| async move {
-                match source {
-                    Source::New(_) => Ok((source, Vec::new())),
-                    Source::Stored(file) => Ok::<_, Error>((source, entries_of(table, file).await?)),
-                }
+                let entries = match &source {
+                    Source::New(_) => Vec::new(),
+                    Source::Stored(file) => entries_of(table, file).await?,
+                };
+                Ok::<_, Error>((source, entries))
             })
-            .collect();
-        let mut stored = futures::stream::iter(reads).buffered(CONCURRENT_MANIFESTS);
+            .buffered(CONCURRENT_MANIFESTS);
         while let Some((source, entries)) = stored.try_next().await? {
             if let Source::New(new) = source {
                 for file in files.get(new.files.clone()).unwrap_or_default() {
@@ -357,7 +367,7 @@ impl Manifests {
             }
         }
         let merged = self.finish(writer, table).await?;
-        self.merged.insert(paths, merged.clone());
+        self.merged.insert(states, merged.clone());
         Ok(merged)
     }
 
@@ -425,8 +435,8 @@ fn spec_of(table: &Table, spec_id: i32) -> Result<&Arc<PartitionSpec>> {
     })
 }
 
-/// Whether the list says all of a manifest that versions 2 and 3 have to say.
-fn has_counts(manifest: &ManifestFile) -> bool {
+/// Whether the list says all of a manifest that a list of the version has to say.
+fn is_complete(manifest: &ManifestFile, version: u8) -> bool {
     let files = [
         manifest.added_files_count,
         manifest.existing_files_count,
@@ -437,7 +447,9 @@ fn has_counts(manifest: &ManifestFile) -> bool {
         manifest.existing_rows_count,
         manifest.deleted_rows_count,
     ];
-    manifest.manifest_length > 0 && files.iter().all(Option::is_some) && rows.iter().all(Option::is_some)
+    let counted = files.iter().all(Option::is_some) && rows.iter().all(Option::is_some);
+    // Of manifests that the metadata names itself the length is not known.
+    manifest.manifest_length > 0 && (version == 1 || counted)
 }
 
 /// Bins of manifests, newest first as they are, each up to the target size, filled from the oldest on.

@@ -38,6 +38,7 @@ mod tests;
 use std::sync::Arc;
 
 use drumlin_format::metadata::{TableMetadataBuilder, TableRequirement, TableUpdate};
+use drumlin_format::snapshot::MAIN_BRANCH;
 
 pub use change::SnapshotChange;
 pub use properties::{CommitProperties, RetryPolicy};
@@ -138,6 +139,7 @@ impl Transaction {
 
     /// Adds a snapshot.
     #[must_use]
+    #[allow(clippy::should_implement_trait, reason = "it adds a change, not a number")]
     pub fn add(mut self, change: SnapshotChange) -> Self {
         let change = PendingSnapshot::new(
             change
@@ -194,7 +196,18 @@ impl Transaction {
             };
             builder.apply_all(updates)?;
         }
-        let requirements = TableRequirement::for_updates(metadata.map(|m| m.as_ref()), builder.updates());
+        let metadata = metadata.map(|m| m.as_ref());
+        let mut requirements = TableRequirement::for_updates(metadata, builder.updates());
+        if let (Start::Replaced(_), Some(metadata)) = (&self.start, metadata) {
+            // Without rows of its own, a replacement does not move `main` but removes it.
+            let main = TableRequirement::RefSnapshotId {
+                name: MAIN_BRANCH.to_string(),
+                snapshot_id: metadata.refs().get(MAIN_BRANCH).map(|r| r.snapshot_id),
+            };
+            if !requirements.contains(&main) {
+                requirements.push(main);
+            }
+        }
         Ok((requirements, builder.updates().to_vec()))
     }
 }

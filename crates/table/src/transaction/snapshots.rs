@@ -1,10 +1,11 @@
 //! Making the snapshot of a change.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use drumlin_format::manifest_list::{ManifestListOptions, write_manifest_list};
-use drumlin_format::metadata::TableUpdate;
+use drumlin_format::metadata::{TableMetadata, TableUpdate};
 use drumlin_format::snapshot::{MAIN_BRANCH, ManifestListLocation, Snapshot, SnapshotRef};
 
 use super::change::SnapshotChange;
@@ -15,6 +16,7 @@ use super::validate::validate;
 use crate::clock::now_ms;
 use crate::error::{Error, Result};
 use crate::scan::manifests_of;
+use crate::storage::Storage;
 use crate::table::Table;
 
 /// A change and what its tries have written so far.
@@ -29,10 +31,21 @@ pub(super) struct PendingSnapshot {
     lists: Vec<String>,
     /// The files of the last try.
     used: Vec<String>,
+    /// Files that are on the disk for good.
+    flushed: HashSet<String>,
 }
 
 impl PendingSnapshot {
-    pub fn new(change: SnapshotChange, table: &Table) -> Self {
+    pub fn new(mut change: SnapshotChange, table: &Table) -> Self {
+        // A file that is added twice is one.
+        let mut seen = HashSet::new();
+        change
+            .added
+            .retain(|file| seen.insert((Arc::clone(&file.file_path), file.content_offset)));
+        if change.assumptions.read_at.is_none() && change.depends_on_history() {
+            let head = table.metadata().refs().get(&change.branch);
+            change.assumptions.read_at = Some(head.map(|r| r.snapshot_id));
+        }
         let snapshot_id = table.metadata().new_snapshot_id();
         Self {
             change,
@@ -40,11 +53,22 @@ impl PendingSnapshot {
             manifests: Manifests::new(snapshot_id),
             lists: Vec::new(),
             used: Vec::new(),
+            flushed: HashSet::new(),
         }
     }
 
     pub fn snapshot_id(&self) -> i64 {
         self.snapshot_id
+    }
+
+    /// Waits until the files that the last try adds to the table are on the disk.
+    pub async fn flush(&mut self, storage: &Storage) -> Result<()> {
+        let data = self.change.added.iter().map(|f| f.file_path.to_string());
+        let own = self.all_written().into_iter().filter(|f| self.used.contains(f));
+        let new: Vec<String> = data.chain(own).filter(|f| !self.flushed.contains(f)).collect();
+        storage.flush(new.iter().map(String::as_str)).await?;
+        self.flushed.extend(new);
+        Ok(())
     }
 
     /// Writes the manifests and the manifest list of the change of this table. The updates add the snapshot and move its
@@ -160,9 +184,16 @@ impl PendingSnapshot {
         })
     }
 
-    /// The files that no try needs once the commit is known to have happened as in the last one.
-    pub fn left_over(&self) -> Vec<String> {
-        let used: std::collections::HashSet<&String> = self.used.iter().collect();
+    /// The files that no try needs, once the commit is known to have happened: none if it was not the last try that did.
+    pub fn left_over(&self, committed: &TableMetadata) -> Vec<String> {
+        let used: HashSet<&String> = self.used.iter().collect();
+        let list = committed
+            .snapshot_by_id(self.snapshot_id)
+            .map(|s| &s.manifest_list);
+        match list {
+            Some(ManifestListLocation::File(list)) if used.contains(list) => {}
+            _ => return Vec::new(),
+        }
         let all = self.all_written();
         all.into_iter().filter(|path| !used.contains(path)).collect()
     }

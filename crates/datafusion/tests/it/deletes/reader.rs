@@ -135,7 +135,7 @@ impl Reader {
                 "execution.target_partitions",
                 *random.pick(&["1", "2", "7", "16"]),
             ),
-            ("execution.batch_size", *random.pick(&["1", "3", "8192", "8192"])),
+            ("execution.batch_size", *random.pick(&["1", "3", "200", "8192"])),
             (
                 "execution.parquet.pushdown_filters",
                 *random.pick(&["true", "false"]),

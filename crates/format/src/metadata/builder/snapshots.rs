@@ -41,10 +41,11 @@ impl TableMetadataBuilder {
             ));
         }
         if metadata.format_version > 1 {
+            // A commit to another branch was first.
             if number <= last {
-                return invalid(format!(
-                    "its sequence number {number} must be above the table's last one, {last}"
-                ));
+                return Err(Error::RequirementFailed(format!(
+                    "snapshot {id}: its sequence number {number} must be above the table's last one, {last}"
+                )));
             }
             if matches!(snapshot.manifest_list, ManifestListLocation::Manifests(_)) {
                 return invalid("only format version 1 lists manifests without a manifest list".into());
@@ -58,13 +59,16 @@ impl TableMetadataBuilder {
         }
         let next_row_id = if metadata.format_version >= 3 {
             let (Some(first), Some(added)) = (snapshot.first_row_id, snapshot.added_rows) else {
-                return invalid("format version 3 requires `first-row-id` and `added-rows`".into());
+                // Another commit may have made the table one of version 3.
+                return Err(Error::RequirementFailed(format!(
+                    "snapshot {id}: format version 3 requires `first-row-id` and `added-rows`"
+                )));
             };
             if first < metadata.next_row_id {
-                return invalid(format!(
-                    "its first-row-id {first} must not be below the table's next-row-id {}",
+                return Err(Error::RequirementFailed(format!(
+                    "snapshot {id}: its first-row-id {first} must not be below the table's next-row-id {}",
                     metadata.next_row_id
-                ));
+                )));
             }
             // The ids from the old next one up to `first` stay unused.
             match first.checked_add(added) {

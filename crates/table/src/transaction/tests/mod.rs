@@ -1,1 +1,30 @@
 //! Tests of transactions.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `catalog`, `store` | a catalog and a store in memory that can be told to fail at any step |
+//! | `tables` | tables and records of files to try things on |
+//! | `checked` | what has to be so of a table after every commit, read from its files |
+//! | the others | the tests |
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unimplemented,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+mod catalog;
+mod checked;
+mod conflicts;
+mod faults;
+mod layout;
+mod operations;
+mod random;
+mod retries;
+mod store;
+mod tables;

@@ -1,0 +1,249 @@
+//! Writing: `INSERT INTO … SELECT` against DataFusion's own `COPY … TO`, in one interleaved run, and many small commits.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::{Parser, ValueEnum};
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use drumlin_benches::iceberg_table::text;
+use drumlin_benches::measure::{self, Cost, Stopwatch, best, median, ms};
+use drumlin_benches::tpch::Layout;
+use drumlin_benches::tpch::tables::LINEITEM;
+use drumlin_benches::{Result, measure as machine};
+use drumlin_catalog::{ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
+use drumlin_datafusion::{IcebergCatalogProvider, IcebergContextExt, IcebergStateBuilderExt};
+use drumlin_table::catalog::Catalog;
+use drumlin_table::storage::Storage;
+
+/// Writing Iceberg tables.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The scale factor of TPC-H: 1 is a gigabyte of text.
+    #[arg(default_value_t = 1.0)]
+    scale_factor: f64,
+    /// How often each side writes lineitem.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Small commits, of one row each.
+    #[arg(long, default_value_t = 1_000)]
+    commits: usize,
+    /// Only these.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Kind>,
+    /// Where lineitem is kept from run to run; by default in the folder for temporary files.
+    #[arg(long)]
+    cache: Option<PathBuf>,
+    /// `target_partitions` of all sessions, and threads.
+    #[arg(long, default_value_t = 2)]
+    partitions: usize,
+    /// Print the plan of each side.
+    #[arg(long)]
+    explain: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// lineitem as one table.
+    Insert,
+    /// Commits of one row, with the pointer in SQLite and in a folder.
+    Commits,
+}
+
+/// The properties that make both sides write alike: the codec, and DataFusion's size of row groups.
+const CODEC: &str = "'write.parquet.compression-codec' = 'zstd', 'write.parquet.compression-level' = '3'";
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    machine::print_conditions();
+    let runtime = measure::runtime(arguments.partitions)?;
+    for kind in Kind::value_variants() {
+        if arguments.only.is_empty() || arguments.only.contains(kind) {
+            match kind {
+                Kind::Insert => insert(&arguments, &runtime)?,
+                Kind::Commits => runtime.block_on(commits(&arguments))?,
+            }
+        }
+    }
+    println!("\nload average at the end: {}", measure::load_average());
+    Ok(())
+}
+
+/// A session over a warehouse whose pointers are in SQLite or in its folders.
+async fn session(warehouse: &Path, sqlite: bool, partitions: usize) -> Result<SessionContext> {
+    let storage = Storage::default();
+    let folder = text(warehouse)?;
+    let catalog: Arc<dyn Catalog> = match sqlite {
+        true => {
+            let uri = format!("sqlite:{folder}/catalog.db");
+            let options = SqlCatalogOptions::new(uri, folder);
+            Arc::new(SqlCatalog::open(storage.clone(), options).await?)
+        }
+        false => Arc::new(ObjectStoreCatalog::new(storage.clone(), folder)),
+    };
+    let config = SessionConfig::new()
+        .with_target_partitions(partitions)
+        .with_create_default_catalog_and_schema(true);
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_default_features()
+        .with_iceberg_storage(storage)
+        .build();
+    let ctx = SessionContext::new_with_state(state);
+    ctx.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(catalog)));
+    ctx.iceberg_sql("CREATE SCHEMA lake.s").await?;
+    Ok(ctx)
+}
+
+/// Runs a statement, and gives the count of rows that it answers.
+async fn run(ctx: &SessionContext, sql: &str) -> Result<u64> {
+    let batches = ctx.iceberg_sql(sql).await?.collect().await?;
+    let count = batches.first().filter(|b| b.num_columns() == 1 && b.num_rows() == 1);
+    let count = count.map(|b| b.column(0));
+    Ok(count.map_or(0, |column| {
+        let unsigned = column.as_primitive_opt::<UInt64Type>().map(|c| c.value(0));
+        let signed = column.as_primitive_opt::<Int64Type>().map(|c| c.value(0));
+        unsigned.or(signed.and_then(|n| u64::try_from(n).ok())).unwrap_or(0)
+    }))
+}
+
+/// One way to write lineitem.
+struct Side {
+    name: &'static str,
+    /// How the place is prepared, before the clock starts.
+    prepare: Option<String>,
+    statement: String,
+}
+
+/// Each side in a folder of its own that is made anew each time.
+fn insert(arguments: &Arguments, runtime: &tokio::runtime::Runtime) -> Result<()> {
+    let cache = arguments.cache.clone();
+    let cache = std::path::absolute(cache.unwrap_or_else(|| std::env::temp_dir().join("drumlin-benches")))?;
+    let layout = Layout::new(&cache, arguments.scale_factor);
+    layout.prepare_plain(&[LINEITEM], arguments.partitions)?;
+    let source = layout.plain(LINEITEM.name);
+    let written = cache.join("written");
+    let columns = "(l_orderkey BIGINT, l_partkey BIGINT, l_suppkey BIGINT, l_linenumber INT, l_quantity DECIMAL(15, 2), \
+                   l_extendedprice DECIMAL(15, 2), l_discount DECIMAL(15, 2), l_tax DECIMAL(15, 2), l_returnflag VARCHAR, \
+                   l_linestatus VARCHAR, l_shipdate DATE, l_commitdate DATE, l_receiptdate DATE, l_shipinstruct VARCHAR, \
+                   l_shipmode VARCHAR, l_comment VARCHAR)";
+    let sides = [
+        Side {
+            name: "COPY",
+            prepare: None,
+            statement: format!(
+                "COPY (SELECT * FROM lineitem) TO '{}/copy/' STORED AS PARQUET OPTIONS (compression 'zstd(3)')",
+                text(&written)?
+            ),
+        },
+        Side {
+            name: "INSERT",
+            prepare: Some(format!("CREATE TABLE lake.s.t {columns} TBLPROPERTIES ({CODEC})")),
+            statement: "INSERT INTO lake.s.t SELECT * FROM lineitem".to_string(),
+        },
+        Side {
+            name: "INSERT by month",
+            prepare: Some(format!(
+                "CREATE TABLE lake.s.t {columns} PARTITIONED BY (month(l_shipdate)) TBLPROPERTIES ({CODEC})"
+            )),
+            statement: "INSERT INTO lake.s.t SELECT * FROM lineitem".to_string(),
+        },
+    ];
+    let mut costs: Vec<(Vec<Cost>, u64, u64)> = sides.iter().map(|_| Default::default()).collect();
+    for round in 0..arguments.rounds {
+        let mut order: Vec<_> = sides.iter().zip(&mut costs).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for (side, (costs, rows, peak)) in order {
+            if written.exists() {
+                std::fs::remove_dir_all(&written)?;
+            }
+            std::fs::create_dir_all(&written)?;
+            let ctx = runtime.block_on(session(&written, true, arguments.partitions))?;
+            runtime.block_on(async {
+                let options = ParquetReadOptions::default();
+                ctx.register_parquet("lineitem", text(&source)?, options).await?;
+                if let Some(prepare) = &side.prepare {
+                    run(&ctx, prepare).await?;
+                }
+                if arguments.explain && round == 0 {
+                    let plan = ctx.iceberg_sql(&format!("EXPLAIN {}", side.statement)).await?;
+                    plan.show().await?;
+                }
+                Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
+            })?;
+            measure::forget_peak_memory()?;
+            let before = measure::resident_memory()?;
+            let stopwatch = Stopwatch::start()?;
+            *rows = runtime.block_on(run(&ctx, &side.statement))?;
+            let cost = stopwatch.stop()?;
+            *peak = (*peak).max(measure::peak_memory()?.saturating_sub(before));
+            eprintln!("round {round}, {}: {rows} rows in {:.0} ms", side.name, ms(cost.wall));
+            costs.push(cost);
+        }
+    }
+    std::fs::remove_dir_all(&written)?;
+    println!("\n## lineitem, written\n");
+    println!("| side | rows | best ms | median ms | CPU ms | ratio of bests | ratio of medians | ratio of CPU | peak MB above the start |");
+    println!("|:--|--:|--:|--:|--:|--:|--:|--:|--:|");
+    let figures = |costs: &[Cost]| {
+        let walls = || costs.iter().map(|c| c.wall);
+        let cpu = best(costs.iter().map(|c| c.cpu));
+        (ms(best(walls())), ms(median(walls())), ms(cpu))
+    };
+    let base = costs.first().map(|(c, ..)| figures(c)).unwrap_or_default();
+    for (side, (costs, rows, peak)) in sides.iter().zip(&costs) {
+        let of = figures(costs);
+        println!(
+            "| {} | {rows} | {:.0} | {:.0} | {:.0} | {:.3} | {:.3} | {:.3} | {:.0} |",
+            side.name,
+            of.0,
+            of.1,
+            of.2,
+            of.0 / base.0,
+            of.1 / base.1,
+            of.2 / base.2,
+            *peak as f64 / 1e6
+        );
+    }
+    Ok(())
+}
+
+/// Commits of one row, one after the other.
+async fn commits(arguments: &Arguments) -> Result<()> {
+    println!("\n## {} commits of one row\n", arguments.commits);
+    println!("| pointer | median ms of the first tenth | of the fifth | of the last | all | slowest |");
+    println!("|:--|--:|--:|--:|--:|--:|");
+    for (name, sqlite) in [("SQLite", true), ("folder on local disk", false)] {
+        let warehouse = std::env::temp_dir().join(format!("drumlin-commits-{}", std::process::id()));
+        std::fs::create_dir_all(&warehouse)?;
+        let ctx = session(&warehouse, sqlite, arguments.partitions).await?;
+        run(&ctx, "CREATE TABLE lake.s.t (id BIGINT, v VARCHAR)").await?;
+        let mut times: Vec<Duration> = Vec::with_capacity(arguments.commits);
+        for i in 0..arguments.commits {
+            let start = Instant::now();
+            run(&ctx, &format!("INSERT INTO lake.s.t VALUES ({i}, 'row {i}')")).await?;
+            times.push(start.elapsed());
+        }
+        let rows = run(&ctx, "SELECT count(id) FROM lake.s.t").await?;
+        if rows != u64::try_from(arguments.commits)? {
+            return Err(format!("{rows} rows after {} commits", arguments.commits).into());
+        }
+        let tenth = (times.len() / 10).max(1);
+        let part = |n: usize| ms(median(times.iter().skip(n * tenth).take(tenth).copied()));
+        println!(
+            "| {name} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} |",
+            part(0),
+            part(4),
+            part(9),
+            ms(median(times.iter().copied())),
+            ms(times.iter().copied().max().unwrap_or_default())
+        );
+        std::fs::remove_dir_all(&warehouse)?;
+    }
+    Ok(())
+}
