@@ -101,12 +101,16 @@ async fn session(warehouse: &Path, sqlite: bool, partitions: usize) -> Result<Se
 /// Runs a statement, and gives the count of rows that it answers.
 async fn run(ctx: &SessionContext, sql: &str) -> Result<u64> {
     let batches = ctx.iceberg_sql(sql).await?.collect().await?;
-    let count = batches.first().filter(|b| b.num_columns() == 1 && b.num_rows() == 1);
+    let count = batches
+        .first()
+        .filter(|b| b.num_columns() == 1 && b.num_rows() == 1);
     let count = count.map(|b| b.column(0));
     Ok(count.map_or(0, |column| {
         let unsigned = column.as_primitive_opt::<UInt64Type>().map(|c| c.value(0));
         let signed = column.as_primitive_opt::<Int64Type>().map(|c| c.value(0));
-        unsigned.or(signed.and_then(|n| u64::try_from(n).ok())).unwrap_or(0)
+        unsigned
+            .or(signed.and_then(|n| u64::try_from(n).ok()))
+            .unwrap_or(0)
     }))
 }
 
@@ -182,13 +186,19 @@ fn insert(arguments: &Arguments, runtime: &tokio::runtime::Runtime) -> Result<()
             *rows = runtime.block_on(run(&ctx, &side.statement))?;
             let cost = stopwatch.stop()?;
             *peak = (*peak).max(measure::peak_memory()?.saturating_sub(before));
-            eprintln!("round {round}, {}: {rows} rows in {:.0} ms", side.name, ms(cost.wall));
+            eprintln!(
+                "round {round}, {}: {rows} rows in {:.0} ms",
+                side.name,
+                ms(cost.wall)
+            );
             costs.push(cost);
         }
     }
     std::fs::remove_dir_all(&written)?;
     println!("\n## lineitem, written\n");
-    println!("| side | rows | best ms | median ms | CPU ms | ratio of bests | ratio of medians | ratio of CPU | peak MB above the start |");
+    println!(
+        "| side | rows | best ms | median ms | CPU ms | ratio of bests | ratio of medians | ratio of CPU | peak MB above the start |"
+    );
     println!("|:--|--:|--:|--:|--:|--:|--:|--:|--:|");
     let figures = |costs: &[Cost]| {
         let walls = || costs.iter().map(|c| c.wall);

@@ -236,7 +236,9 @@ async fn write_all(
             Err(error) => Err(error),
         };
         if let Err(error) = result {
-            writer.abort().await;
+            // In a task of its own: once one writer has told its error the others are cancelled, and must clean up all the
+            // same. An error of it is nothing that could be told besides.
+            let _ = tokio::spawn(writer.abort()).await;
             return Err(error);
         }
     }
