@@ -85,10 +85,11 @@ impl UnlessCommitted {
         }
     }
 
-    /// The statement has failed.
+    /// The statement has failed. The files are removed even if nobody waits for it.
     pub(super) async fn remove(mut self) {
         if let Some(files) = self.files.take() {
-            files.remove(files.give_up()).await;
+            let paths = files.give_up();
+            let _ = tokio::spawn(async move { files.remove(paths).await }).await;
         }
     }
 }

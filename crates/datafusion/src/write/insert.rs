@@ -368,7 +368,7 @@ pub(crate) fn insert_exec(
     let found = input.schema();
     let same = found.fields().len() == schema.fields().len();
     for (found, wanted) in found.fields().iter().zip(schema.fields()) {
-        if !same || found.data_type() != wanted.data_type() {
+        if !same || !found.data_type().equals_datatype(wanted.data_type()) {
             return plan_err!(
                 "table `{}`: column `{}` is of type {}, the rows have {}; install the session extension \
                  (with_iceberg), which casts them",

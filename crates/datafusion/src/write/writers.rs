@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, BinaryArray, RecordBatch, UInt64Array};
+use datafusion::arrow::array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
@@ -22,9 +22,11 @@ use drumlin_format::manifest::{
 };
 use drumlin_format::manifest_list::ManifestFile;
 use drumlin_table::Table;
+use drumlin_table::arrow::schema_to_arrow;
 use drumlin_table::write::{Arrangement, TableFileWriter, WriteOptions, WriteProgress};
 use futures::TryStreamExt;
 
+use super::assignment::in_type;
 use super::files::WrittenFiles;
 use super::layout::Layout;
 use crate::error::external;
@@ -191,7 +193,7 @@ impl ExecutionPlan for IcebergWriteExec {
         let bytes = MetricBuilder::new(&self.metrics).counter("bytes_written", partition);
         let (table, written) = (self.table.clone(), Arc::clone(&self.files));
         let one = async move {
-            let (data_files, count) = write_all(writer, input, &written).await?;
+            let (data_files, count) = write_all(writer, input, &table, written).await?;
             rows.add(usize::try_from(count).unwrap_or(usize::MAX));
             files.add(data_files.len());
             let size: i64 = data_files.iter().map(|file| file.file_size_in_bytes).sum();
@@ -216,31 +218,55 @@ impl ExecutionPlan for IcebergWriteExec {
 async fn write_all(
     mut writer: TableFileWriter,
     mut input: SendableRecordBatchStream,
-    written: &WrittenFiles,
+    table: &Table,
+    written: Arc<WrittenFiles>,
 ) -> Result<(Vec<DataFile>, u64)> {
     let mut count = 0u64;
+    let schema = Arc::new(schema_to_arrow(table.metadata().current_schema()));
     loop {
         let result = match input.try_next().await {
             Ok(Some(batch)) => {
                 count = count.saturating_add(u64::try_from(batch.num_rows()).unwrap_or(u64::MAX));
-                writer.write(&batch).await.map_err(external)
+                match in_types(&batch, &schema, table) {
+                    Ok(batch) => writer.write(&batch).await.map_err(external),
+                    Err(error) => Err(error),
+                }
             }
             Ok(None) => break,
             Err(error) => Err(error),
         };
         if let Err(error) = result {
-            writer.abort().await;
+            // In a task of its own: once one writer has told its error the others are cancelled, and must clean up all the
+            // same. An error of it is nothing that could be told besides.
+            let _ = tokio::spawn(writer.abort()).await;
             return Err(error);
         }
     }
     let files = writer.finish().await.map_err(external)?;
     if !written.report(&files) {
-        written
-            .remove(files.iter().map(|file| Arc::clone(&file.file_path)).collect())
-            .await;
+        let paths = files.iter().map(|file| Arc::clone(&file.file_path)).collect();
+        // In a task of its own: this one may be cancelled by whoever has seen the failure.
+        tokio::spawn(async move { written.remove(paths).await });
         return internal_err!("another writer of the statement has failed");
     }
     Ok((files, count))
+}
+
+/// The batch with columns in the very types of the table.
+fn in_types(batch: &RecordBatch, schema: &SchemaRef, table: &Table) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns
+        .map(|(column, field)| in_type(column, field, table.name()))
+        .collect::<Result<Vec<_>>>()?;
+    // Nulls in required columns are found by the writer, which says where.
+    let fields = schema.fields().iter();
+    let fields: Vec<Field> = fields.map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(
+        Arc::new(ArrowSchema::new(fields)),
+        columns,
+        &options,
+    )?)
 }
 
 /// Files as the bytes of a manifest.

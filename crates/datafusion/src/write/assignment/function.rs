@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::{ArrayRef, UInt64Array};
+use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, plan_err};
 use datafusion::error::DataFusionError;
@@ -56,6 +58,19 @@ pub(crate) fn stored(expr: Expr, from: &DataType, column: &NestedField, table: &
     )))
 }
 
+/// An array in the very type of a column: constants lose what is said of the elements of their lists.
+pub(crate) fn in_type(array: &ArrayRef, column: &Field, table: &str) -> Result<ArrayRef> {
+    if array.data_type() == column.data_type() {
+        return Ok(Arc::clone(array));
+    }
+    converted(array, column, "+00:00").map_err(|refusal| {
+        external(Error::Row {
+            table: table.to_string(),
+            reason: format!("column `{}`: {refusal:?}", column.name()),
+        })
+    })
+}
+
 /// Whether an expression, below its alias, is already one of [`stored`].
 pub(crate) fn is_assigned(expr: &Expr) -> bool {
     match expr {
@@ -104,6 +119,11 @@ impl ScalarUDFImpl for Store {
         let stored = converted(&array, &self.column, zone).map_err(|refusal| self.error(refusal))?;
         Ok(match value {
             ColumnarValue::Array(_) => ColumnarValue::Array(stored),
+            // A scalar of a list does not keep what is said of its elements.
+            ColumnarValue::Scalar(_) if stored.data_type().is_nested() => {
+                let first = UInt64Array::from(vec![0; args.number_rows]);
+                ColumnarValue::Array(take(&stored, &first, None)?)
+            }
             ColumnarValue::Scalar(_) => {
                 ColumnarValue::Scalar(datafusion::common::ScalarValue::try_from_array(&stored, 0)?)
             }

@@ -6,6 +6,7 @@ use drumlin_format::types::{NestedField, PrimitiveType, Type};
 use drumlin_table::arrow::column_to_arrow;
 
 use super::convert::{converted, uuid};
+use super::rules::may_be_stored;
 
 /// A constant in the type of a column: text is also read as date, time, timestamp or UUID. `None` if it is no value
 /// of the column.
@@ -22,8 +23,8 @@ pub(crate) fn literal(scalar: &ScalarValue, column: &NestedField, zone: &str) ->
             let bytes = uuid(text)?.to_vec();
             ScalarValue::FixedSizeBinary(16, Some(bytes)).to_array().ok()?
         }
-        (Some(_), DataType::Utf8 | DataType::Utf8View) | (None, _) => scalar.to_array().ok()?,
-        (Some(_), _) => return None,
+        _ if may_be_stored(&scalar.data_type(), &target) => scalar.to_array().ok()?,
+        _ => return None,
     };
     let stored = converted(&array, &target, zone).ok()?;
     ScalarValue::try_from_array(&stored, 0).ok()

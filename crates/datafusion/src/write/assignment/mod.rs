@@ -14,5 +14,5 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use function::{is_assigned, stored};
+pub(crate) use function::{in_type, is_assigned, stored};
 pub(crate) use literal::{decimal, literal};

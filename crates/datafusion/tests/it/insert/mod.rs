@@ -265,7 +265,8 @@ async fn a_statement_that_fails_leaves_no_files() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    assert_eq!(w.data_files("t").len(), 1);
+    let files = w.data_files("t");
+    assert_eq!(files.len(), 1, "{files:?}");
     assert_eq!(integers(&w.ctx, "SELECT a FROM t").await, [[1]]);
 }
 

@@ -42,7 +42,7 @@ async fn explain_shows_target_mode_and_distribution() {
     .await;
     let plan = explained(
         &w,
-        "INSERT INTO sorted SELECT value, 'a' FROM generate_series(1, 100000)",
+        "INSERT INTO sorted SELECT value, CAST(value % 7 AS string) FROM generate_series(1, 100000)",
     )
     .await;
     says(&plan, &["distribution=local order", "SortExec"]);
