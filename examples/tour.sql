@@ -35,8 +35,24 @@ SELECT * FROM shop.orders ORDER BY id;
 -- Rows tell in which commit they came (tables of version 3).
 SELECT _last_updated_sequence_number AS "commit", count(*) AS "rows" FROM shop.orders GROUP BY 1 ORDER BY 1;
 
--- A correction: all rows of one day are replaced.
-INSERT OVERWRITE shop.orders PARTITION (placed_day = DATE '2026-11-01')
-SELECT id, customer, placed, total / 2 FROM shop.orders WHERE placed < '2026-11-02';
+-- A name for what is there now.
+ALTER TABLE shop.orders CREATE TAG before_the_sale;
 
-SELECT id, total FROM shop.orders ORDER BY id;
+-- All prices are cut. The query reads the table as it was; readers see all old prices or all new ones.
+INSERT OVERWRITE shop.orders SELECT id, customer, placed, round(total * 0.8, 2) FROM shop.orders;
+
+SELECT now.id, now.customer, was.total AS was, now.total AS now
+FROM shop.orders AS now
+JOIN shop.orders VERSION AS OF 'before_the_sale' AS was ON now.id = was.id
+ORDER BY id;
+
+
+-- 3. A branch: changes that readers of the table do not see. -----------------------------------------------------------
+
+ALTER TABLE shop.orders CREATE BRANCH trial;
+INSERT INTO shop.orders.branch_trial VALUES (5, 'Barbara', '2026-11-04 10:00:00', 1.00);
+
+SELECT (SELECT count(*) FROM shop.orders) AS main, (SELECT count(*) FROM shop.orders VERSION AS OF 'trial') AS trial;
+
+-- How a statement that writes is run: rows of a partition go to one writer, all files into one commit.
+EXPLAIN INSERT INTO shop.orders SELECT * FROM shop.orders;

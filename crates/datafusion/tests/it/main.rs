@@ -4,6 +4,7 @@
 mod bad_input;
 mod catalog;
 mod conformance;
+mod crash;
 mod ddl;
 mod deletes;
 mod formats;

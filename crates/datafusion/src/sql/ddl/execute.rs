@@ -23,7 +23,7 @@ use super::columns::ColumnDefinition;
 use super::parse::{expression, quoted};
 use super::target::{SchemaTarget, TableTarget};
 use super::tokens::syntax;
-use super::{CreateTable, Ddl, terms};
+use super::{CreateTable, Ddl, refs, terms};
 use crate::IcebergTableProvider;
 use crate::error::external;
 use crate::scalar::from_scalar;
@@ -63,6 +63,7 @@ pub(in crate::sql) async fn execute(ddl: Ddl, state: &SessionState) -> Result<()
             properties,
         } => create_schema(&schema, if_not_exists, properties).await,
         Ddl::DropSchema { schema, if_exists } => drop_schema(&schema, if_exists).await,
+        Ddl::AlterRef(alter) => refs::execute(alter).await,
     }
 }
 

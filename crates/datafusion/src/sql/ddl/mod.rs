@@ -1,13 +1,14 @@
-//! `CREATE TABLE`, `DROP TABLE`, `CREATE SCHEMA` and `DROP SCHEMA` on Iceberg catalogs.
+//! `CREATE TABLE`, `DROP TABLE`, `CREATE SCHEMA` and `DROP SCHEMA` on Iceberg catalogs, and branches and tags of tables.
 //!
 //! DataFusion's parser knows neither partition transforms nor sort orders, types of version 3 nor comments of columns.
 //! So a statement that begins with one of these is looked at as tokens first: if the catalog that its name belongs to is
 //! an Iceberg one, it is parsed here; everything else stays DataFusion's. `tokens` walks, `parse` and `columns` read
-//! clauses, `types` types, `terms` partition and sort terms, `target` finds what names mean; `execute` does what was read.
+//! clauses, `types` types, `terms` partition and sort terms, `refs` branches and tags, `target` finds what names mean; `execute` does what was read.
 
 mod columns;
 mod execute;
 mod parse;
+mod refs;
 mod target;
 mod terms;
 mod tokens;
@@ -45,6 +46,7 @@ pub(super) enum Ddl {
         schema: SchemaTarget,
         if_exists: bool,
     },
+    AlterRef(refs::AlterRef),
 }
 
 /// `CREATE TABLE`, with what its clauses say.

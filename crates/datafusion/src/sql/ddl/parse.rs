@@ -11,7 +11,7 @@ use super::columns::columns;
 use super::target::{SchemaTarget, TableTarget};
 use super::terms::{OrderTerm, Term};
 use super::tokens::{Tokens, syntax};
-use super::{CreateTable, Ddl};
+use super::{CreateTable, Ddl, refs};
 
 const DISTRIBUTION_MODE: &str = "write.distribution-mode";
 
@@ -34,6 +34,8 @@ impl Parser<'_> {
             self.create_table(true, true)?
         } else if self.cursor.words(&["DROP", "TABLE"]) {
             self.drop_table()?
+        } else if self.cursor.words(&["ALTER", "TABLE"]) {
+            self.alter_ref()?
         } else if self.verb_of_schema("CREATE") {
             self.create_schema()?
         } else if self.verb_of_schema("DROP") {
@@ -234,6 +236,17 @@ impl Parser<'_> {
             if_exists,
             purge,
         }))
+    }
+
+    /// Branches and tags; what else `ALTER TABLE` says is DataFusion's.
+    fn alter_ref(&mut self) -> Result<Option<Ddl>> {
+        let Some(table) = self.table()? else {
+            return Ok(None);
+        };
+        if !refs::is_next(&self.cursor) {
+            return Ok(None);
+        }
+        Ok(Some(Ddl::AlterRef(refs::parse(&mut self.cursor, table)?)))
     }
 
     fn create_schema(&mut self) -> Result<Option<Ddl>> {
