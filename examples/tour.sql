@@ -36,7 +36,7 @@ SELECT * FROM shop.orders ORDER BY id;
 SELECT _last_updated_sequence_number AS "commit", count(*) AS "rows" FROM shop.orders GROUP BY 1 ORDER BY 1;
 
 -- A name for what is there now.
-ALTER TABLE shop.orders CREATE TAG before_the_sale;
+ALTER TABLE shop.orders CREATE OR REPLACE TAG before_the_sale;
 
 -- All prices are cut. The query reads the table as it was; readers see all old prices or all new ones.
 INSERT OVERWRITE shop.orders SELECT id, customer, placed, round(total * 0.8, 2) FROM shop.orders;
@@ -49,7 +49,7 @@ ORDER BY id;
 
 -- 3. A branch: changes that readers of the table do not see. -----------------------------------------------------------
 
-ALTER TABLE shop.orders CREATE BRANCH trial;
+ALTER TABLE shop.orders CREATE OR REPLACE BRANCH trial;
 INSERT INTO shop.orders.branch_trial VALUES (5, 'Barbara', '2026-11-04 10:00:00', 1.00);
 
 SELECT (SELECT count(*) FROM shop.orders) AS main, (SELECT count(*) FROM shop.orders VERSION AS OF 'trial') AS trial;

@@ -4,6 +4,7 @@ mod args;
 mod error;
 mod interrupt;
 mod output;
+mod progress;
 mod report;
 mod run;
 mod session;

@@ -18,6 +18,7 @@ use crate::args::Args;
 use crate::error::{Failure, StatementError};
 use crate::interrupt::{Interrupts, Second};
 use crate::output::{Format, Written, seconds};
+use crate::progress::{INTERVAL, Progress};
 use crate::report::{Origin, report};
 use crate::session::Session;
 use crate::shell;
@@ -151,7 +152,10 @@ impl Runner<'_> {
     ) -> Result<(), StatementError> {
         let started = Instant::now();
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let written = self.rows(statement, settings.format, seen, &mut out).await?;
+        let progress = Progress::start(self.session.write_progress(), settings.counts);
+        let written = self
+            .rows(statement, settings.format, seen, &mut out, progress)
+            .await?;
         let elapsed = settings.timing.then(|| started.elapsed());
         let footer = match (written, settings.counts) {
             (Some(written), true) => written.footer(elapsed),
@@ -188,12 +192,14 @@ impl Runner<'_> {
         format: Format,
         seen: u64,
         out: &mut dyn Write,
+        mut progress: Progress,
     ) -> Result<Option<Written>, StatementError> {
         // Planning and running happen in a task of their own, so that Ctrl-C is heard whatever they do.
         let (parts, mut received) = mpsc::channel(2);
         let session = Arc::clone(&self.session);
         let mut task = Task(tokio::spawn(produce(session, statement.text.clone(), parts)));
         let mut interrupted = std::pin::pin!(self.interrupts.after(seen));
+        let mut ticks = tokio::time::interval(INTERVAL);
         let mut schema = None;
         let mut out = Some(out);
         let mut sink = None;
@@ -207,6 +213,10 @@ impl Runner<'_> {
                 biased;
                 () = &mut interrupted => return Err(StatementError::Interrupted),
                 part = received.recv() => part,
+                _ = ticks.tick() => {
+                    progress.show();
+                    continue;
+                }
             };
             match part {
                 Some(Part::Schema(columns)) => {

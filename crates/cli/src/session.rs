@@ -14,6 +14,7 @@ use drumlin_datafusion::error::external;
 use drumlin_datafusion::{IcebergCatalogProvider, IcebergStateBuilderExt};
 use drumlin_table::catalog::Catalog;
 use drumlin_table::storage::Storage;
+use drumlin_table::write::WriteProgress;
 
 use crate::args::Args;
 use crate::statement::{self, Statement};
@@ -63,6 +64,7 @@ pub struct TableName {
 /// An open session.
 pub struct Session {
     ctx: SessionContext,
+    write_progress: Arc<WriteProgress>,
 }
 
 impl Session {
@@ -80,6 +82,8 @@ impl Session {
             .with_default_catalog_and_schema(DEFAULT_CATALOG, DEFAULT_SCHEMA)
             // Otherwise the builder puts an empty catalog in the place of the warehouse.
             .with_create_default_catalog_and_schema(false);
+        let write_progress: Arc<WriteProgress> = Arc::default();
+        config.set_extension(Arc::clone(&write_progress));
         // Errors show the place they are about.
         config.options_mut().sql_parser.collect_spans = true;
         let catalogs = Arc::new(MemoryCatalogProviderList::new());
@@ -95,7 +99,13 @@ impl Session {
             .build();
         Ok(Self {
             ctx: SessionContext::new_with_state(state),
+            write_progress,
         })
+    }
+
+    /// What all statements of the session have written.
+    pub fn write_progress(&self) -> &Arc<WriteProgress> {
+        &self.write_progress
     }
 
     /// Plans one statement, time travel included. Statements without rows (DDL, `SET`) run here already.

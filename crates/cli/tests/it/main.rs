@@ -1,6 +1,7 @@
 //! Runs the built `drumlin` as users do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod contention;
 mod drumlin;
 mod errors;
 mod formats;

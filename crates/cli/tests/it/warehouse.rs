@@ -36,6 +36,8 @@ fn tables_of_the_warehouse_have_short_names() {
         "-q",
         "--format",
         "csv",
+        "--catalog",
+        "folder",
         "--warehouse",
         uri,
         "--mount",
@@ -47,8 +49,42 @@ fn tables_of_the_warehouse_have_short_names() {
 }
 
 #[test]
-fn the_tour_shows_what_it_says() {
+fn the_tour_writes_and_travels_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().join("warehouse");
     let tour = repository().join("examples/tour.sql");
+    // Also when the tables are there already.
+    for _ in 0..2 {
+        let run = run(&[
+            "--warehouse",
+            warehouse.to_str().unwrap(),
+            "-f",
+            tour.to_str().unwrap(),
+        ]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
+        for part in [
+            "|  3 | Edsger   |  7.00 |  5.60 |",
+            "|    4 |     5 |",
+            "IcebergCommitExec: table=shop.orders, branch=main, mode=append",
+        ] {
+            assert!(run.out.contains(part), "{part}: {}", run.out);
+        }
+    }
+    assert!(warehouse.join("catalog.db").exists());
+}
+
+#[test]
+fn a_session_that_writes_nothing_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().join("warehouse");
+    let run = run(&["-q", "--warehouse", warehouse.to_str().unwrap(), "-c", "SELECT 1"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(!warehouse.exists());
+}
+
+#[test]
+fn tables_of_spark_show_what_the_example_says() {
+    let tour = repository().join("examples/spark_tables.sql");
     let run = run(&["--mount", &mount(), "-f", tour.to_str().unwrap()]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
     for part in [

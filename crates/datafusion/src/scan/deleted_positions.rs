@@ -146,7 +146,8 @@ mod tests {
         let many = vector(scattered());
         assert_eq!(skipped(&LeftOut::of(&many, 100_000, 8192)), (None, true));
         let both = vector(scattered().chain(50_000..60_000));
-        assert_eq!(skipped(&LeftOut::of(&both, 100_000, 8192)), (Some(10_000), true));
+        // The run ends with 60,000, which is one of the scattered ones.
+        assert_eq!(skipped(&LeftOut::of(&both, 100_000, 8192)), (Some(10_001), true));
         let all = vector(0..10);
         assert!(matches!(LeftOut::of(&all, 10, 8192), LeftOut::Everything));
         assert!(matches!(LeftOut::of(&all, 9, 8192), LeftOut::Everything));

@@ -17,7 +17,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use drumlin_format::types::NestedField;
 use drumlin_table::predicate::Predicate;
-use drumlin_table::write::WriteOptions;
+use drumlin_table::write::{WriteOptions, WriteProgress};
 
 use super::assignment::{is_assigned, literal, stored};
 use super::commit::IcebergCommitExec;
@@ -383,6 +383,10 @@ pub(crate) fn insert_exec(
     let layout = Layout::of(table, options.distribution_mode())?;
     let files = Arc::new(WrittenFiles::new(table.storage().clone()));
     let write = IcebergWriteExec::new(input, table.clone(), options, layout, Arc::clone(&files));
+    let write = match session.config().get_extension::<WriteProgress>() {
+        Some(progress) => write.with_progress(progress),
+        None => write,
+    };
     let one = CoalescePartitionsExec::new(Arc::new(write));
     Ok(Arc::new(IcebergCommitExec::new(
         Arc::new(one),

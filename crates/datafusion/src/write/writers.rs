@@ -75,7 +75,13 @@ impl IcebergWriteExec {
         }
     }
 
-    /// What its writers have written so far, to show to whoever waits.
+    /// The same, which counts what it writes there.
+    pub(super) fn with_progress(self, progress: Arc<WriteProgress>) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// What its writers have written so far, to show to whoever waits: the [`WriteProgress`] among the extensions of the
+    /// session, if there is one, which counts what all of its statements write.
     pub fn progress(&self) -> &Arc<WriteProgress> {
         &self.progress
     }
