@@ -29,13 +29,22 @@ INSERT INTO interop.types_v1 VALUES
 INSERT INTO interop.types_v1 VALUES (4, 'four', TIMESTAMP '2026-01-01T12:00:00');
 
 -- The types that version 3 adds, and defaults.
-CREATE TABLE interop.types_v3 (id BIGINT, ns TIMESTAMP_NS, tzns TIMESTAMPTZ_NS, level INT DEFAULT 7)
-    TBLPROPERTIES ('format-version' = '3');
-INSERT INTO interop.types_v3 (id, ns, tzns) VALUES
-    (1, arrow_cast('2026-01-31T12:00:00.000000001', 'Timestamp(Nanosecond, None)'),
-     arrow_cast('2026-01-31T12:00:00.000000002Z', 'Timestamp(Nanosecond, Some("UTC"))')),
-    (2, NULL, NULL);
-INSERT INTO interop.types_v3 VALUES (3, NULL, NULL, NULL);
+CREATE TABLE interop.types_v3 (id BIGINT, ns TIMESTAMP_NS, level INT DEFAULT 7)
+    PARTITIONED BY (hour(ns)) TBLPROPERTIES ('format-version' = '3');
+INSERT INTO interop.types_v3 (id, ns) VALUES
+    (1, arrow_cast('2026-01-31T12:00:00.000000001', 'Timestamp(Nanosecond, None)')), (2, NULL);
+INSERT INTO interop.types_v3 VALUES (3, NULL, NULL);
+
+CREATE TABLE interop.instants_v3 (id BIGINT, at TIMESTAMPTZ_NS) TBLPROPERTIES ('format-version' = '3');
+INSERT INTO interop.instants_v3 VALUES
+    (1, arrow_cast('2026-01-31T12:00:00.000000002Z', 'Timestamp(Nanosecond, Some("UTC"))')), (2, NULL);
+
+CREATE TABLE interop.variants (id BIGINT, v VARIANT) TBLPROPERTIES ('format-version' = '3');
+INSERT INTO interop.variants SELECT 1, parse_json('{"a": [1, "two", null], "b": {"c": 1.5}}');
+INSERT INTO interop.variants (id) VALUES (2);
+
+CREATE TABLE interop.shapes (id BIGINT, shape GEOMETRY) TBLPROPERTIES ('format-version' = '3');
+INSERT INTO interop.shapes VALUES (1, X'0101000000000000000000F03F0000000000000040'), (2, NULL);
 
 -- Every transform.
 CREATE TABLE interop.transforms (
@@ -43,8 +52,8 @@ CREATE TABLE interop.transforms (
 ) PARTITIONED BY (bucket(4, id), truncate(10, l), truncate(1, s), year(day), month(ts), hour(tz));
 INSERT INTO interop.transforms SELECT
     arrow_cast(v, 'Int32'), v * 7 - 50, CAST(v AS DECIMAL(9, 2)) / 4, concat('s', v % 3), arrow_cast(concat('b', v), 'Binary'),
-    DATE '2020-01-01' + arrow_cast(v * 100, 'Int32'), TIMESTAMP '1970-01-01T00:00:00' + v * INTERVAL '400 hours',
-    arrow_cast(TIMESTAMP '2026-01-01T00:00:00' + v * INTERVAL '1 hour', 'Timestamp(Microsecond, Some("UTC"))')
+    arrow_cast(arrow_cast(18262 + v * 100, 'Int32'), 'Date32'), arrow_cast((v - 5) * 1440000000000, 'Timestamp(Microsecond, None)'),
+    arrow_cast(1767225600000000 + v * 3600000000, 'Timestamp(Microsecond, Some("UTC"))')
 FROM generate_series(1, 20) AS series(v);
 INSERT INTO interop.transforms (id) VALUES (NULL);
 
@@ -83,6 +92,6 @@ INSERT INTO interop.merged VALUES (5);
 CREATE TABLE interop.large (id BIGINT, s VARCHAR) TBLPROPERTIES (
     'write.target-file-size-bytes' = '200000', 'write.parquet.row-group-size-bytes' = '50000',
     'write.parquet.compression-codec' = 'gzip', 'write.parquet.bloom-filter-enabled.column.s' = 'true');
-INSERT INTO interop.large SELECT v, concat('row ', v, ' ', md5(concat(v, ''))) FROM generate_series(1, 20000) AS series(v);
+INSERT INTO interop.large SELECT v, concat('row ', v, ' ', v * 7919 % 104729, ' ', v * 104729 % 7919) FROM generate_series(1, 20000) AS series(v);
 
 CREATE TABLE interop.empty (a INT, b STRUCT<c: VARCHAR>);
