@@ -27,6 +27,7 @@ pub use routing::{RoutingStore, routed_path};
 use crate::deletes::DeleteCache;
 use crate::error::{Error, Result};
 use crate::scan::ManifestCache;
+use crate::table::cache::{MetadataCache, metadata_cache};
 
 /// The stores that locations are resolved in. Cheap to clone; clones share their stores.
 #[derive(Debug, Clone)]
@@ -55,10 +56,21 @@ impl fmt::Debug for Inner {
 }
 
 /// What was decoded, shared by storages that are derived from one another.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Caches {
     manifests: Arc<ManifestCache>,
     deletes: Arc<DeleteCache>,
+    metadata: Arc<MetadataCache>,
+}
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self {
+            manifests: Arc::default(),
+            deletes: Arc::default(),
+            metadata: Arc::new(metadata_cache()),
+        }
+    }
 }
 
 /// The kind of a store and its bucket.
@@ -84,6 +96,7 @@ impl Storage {
         let caches = Caches {
             manifests: Arc::new(ManifestCache::new(manifests)),
             deletes: Arc::new(DeleteCache::new(deletes)),
+            ..Caches::default()
         };
         Self::build(options, HashMap::new(), caches)
     }
@@ -160,6 +173,11 @@ impl Storage {
     /// The delete files that were decoded already. All tables of a storage share them.
     pub fn delete_cache(&self) -> &DeleteCache {
         &self.inner.caches.deletes
+    }
+
+    /// The metadata files that were read already.
+    pub(crate) fn metadata_cache(&self) -> &MetadataCache {
+        &self.inner.caches.metadata
     }
 
     /// The store and the object that a location means.

@@ -1,5 +1,6 @@
 //! A table pinned at one snapshot.
 
+pub(crate) mod cache;
 mod open;
 mod version;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use drumlin_format::metadata::TableMetadata;
 
 use super::Table;
+use super::cache::{CachedMetadata, MetadataKey};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 
@@ -38,18 +39,40 @@ impl Table {
         } else {
             newest_metadata(storage, location, options).await?
         };
-        let bytes = storage
-            .read(&metadata_location)
-            .await
-            .map_err(|e| e.needed_for("it is the metadata file of a table"))?;
-        let metadata = TableMetadata::from_bytes(&bytes).map_err(|e| e.in_file(&metadata_location))?;
-        Ok(Self::new(
-            location,
-            storage.clone(),
-            metadata_location,
-            Arc::new(metadata),
-        ))
+        let metadata = match is_named_for_good(&metadata_location) {
+            true => {
+                let key = MetadataKey {
+                    generation: storage.generation(),
+                    location: metadata_location.clone(),
+                };
+                let load = read_metadata(storage, &metadata_location);
+                storage.metadata_cache().get_or_load(&key, load).await?.0.metadata
+            }
+            false => read_metadata(storage, &metadata_location).await?.metadata,
+        };
+        Ok(Self::new(location, storage.clone(), metadata_location, metadata))
     }
+}
+
+async fn read_metadata(storage: &Storage, location: &str) -> Result<CachedMetadata> {
+    let bytes = storage
+        .read(location)
+        .await
+        .map_err(|e| e.needed_for("it is the metadata file of a table"))?;
+    let metadata = TableMetadata::from_bytes(&bytes).map_err(|e| e.in_file(location))?;
+    Ok(CachedMetadata {
+        metadata: Arc::new(metadata),
+        bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Whether no other metadata can ever be in a file of this name: `NNNNN-<uuid>.metadata.json`. A `vN.metadata.json` can be
+/// that of a table that was dropped and made anew.
+fn is_named_for_good(location: &str) -> bool {
+    let name = location.rsplit_once('/').map_or(location, |(_, name)| name);
+    let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
+    let uuid = rest.strip_prefix('-').and_then(|rest| rest.get(..36));
+    rest.len() < name.len() && uuid.is_some_and(|uuid| uuid::Uuid::try_parse(uuid).is_ok())
 }
 
 fn is_metadata_file(location: &str) -> bool {

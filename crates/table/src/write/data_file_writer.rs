@@ -13,6 +13,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 
 use super::WriteProgress;
+use super::dictionary::Dictionaries;
 use super::metrics::{NanCounts, file_metrics};
 use super::shape::FileShape;
 use super::upload::{Upload, part_bytes};
@@ -27,6 +28,8 @@ pub struct FileKind {
     pub modes: Vec<MetricsMode>,
     /// How they are written.
     pub properties: WriterProperties,
+    /// Which columns have a dictionary only if it pays.
+    pub dictionaries: Dictionaries,
     /// The spec of their partitions.
     pub spec_id: i32,
     /// The order of their rows.
@@ -49,19 +52,20 @@ pub struct DataFileWriter {
 }
 
 impl DataFileWriter {
-    /// Starts a file at a location. Nothing is sent yet.
+    /// Starts a file at a location, whose first rows these are. Nothing is sent or written yet.
     pub fn new(
         kind: Arc<FileKind>,
         storage: &Storage,
         location: String,
         partition: PartitionTuple,
         progress: Arc<WriteProgress>,
+        first_rows: &RecordBatch,
     ) -> Result<Self> {
         let (store, path) = storage.resolve(&location)?;
         let upload = Upload::new(store, path, kind.target_bytes);
         // Without the Arrow schema in the footer: readers take ids and types from Parquet, and so do we.
         let options = ArrowWriterOptions::new()
-            .with_properties(kind.properties.clone())
+            .with_properties(kind.dictionaries.properties(&kind.properties, first_rows))
             .with_parquet_schema(kind.shape.parquet.clone())
             .with_skip_arrow_metadata(true);
         let schema = Arc::clone(&kind.shape.arrow);

@@ -17,6 +17,7 @@
 //! | `open_files` | the files of a writer that are open: rolling, the cap, memory |
 //! | `fan_out` | rows of all partitions in any order |
 //! | `data_file_writer` | one file, `upload` its bytes on their way |
+//! | `dictionary` | which columns of a file have a dictionary |
 //! | [`options`] | [`WriteOptions`]: the table's properties, checked |
 //! | `location` | [`LocationProvider`]: where files go |
 //! | `partition` | [`partition_columns`], and which rows of a batch are of one partition |
@@ -46,6 +47,7 @@
 
 mod columns;
 mod data_file_writer;
+mod dictionary;
 mod fan_out;
 mod location;
 mod metrics;

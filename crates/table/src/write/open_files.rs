@@ -130,7 +130,8 @@ impl OpenFiles {
         let target = self.kind.target_bytes;
         let mut start = 0;
         while start < batch.num_rows() {
-            let file = self.opened(partition).await?;
+            let left = batch.slice(start, batch.num_rows() - start);
+            let file = self.opened(partition, &left).await?;
             let rows = slice_rows(file, batch, target).min(batch.num_rows() - start);
             file.write(&batch.slice(start, rows)).await?;
             start += rows;
@@ -143,7 +144,11 @@ impl OpenFiles {
         Ok(())
     }
 
-    async fn opened(&mut self, partition: &Partition<'_>) -> Result<&mut DataFileWriter> {
+    async fn opened(
+        &mut self,
+        partition: &Partition<'_>,
+        first_rows: &RecordBatch,
+    ) -> Result<&mut DataFileWriter> {
         if !self.open.contains_key(partition.key) && self.open.len() >= self.max_open {
             self.close_largest(DataFileWriter::size).await?;
         }
@@ -158,6 +163,7 @@ impl OpenFiles {
                     self.locations.location(&partition.path, &name),
                     partition.tuple.clone(),
                     Arc::clone(&self.progress),
+                    first_rows,
                 )?;
                 Ok(&mut place.insert(OpenFile { file, accounted: 0 }).file)
             }

@@ -11,6 +11,7 @@ use drumlin_format::schema::Schema;
 
 use super::columns::{check_batch, stored_batch};
 use super::data_file_writer::FileKind;
+use super::dictionary::Dictionaries;
 use super::fan_out::FanOut;
 use super::open_files::{OpenFiles, Partition};
 use super::partition::{PartitionKey, Partitioner, Runs};
@@ -97,6 +98,7 @@ impl TableFileWriter {
         let modes: Vec<MetricsMode> = modes.collect();
         let kind = FileKind {
             properties: options.parquet.writer_properties(&shape, &modes),
+            dictionaries: Dictionaries::new(&shape, &options.parquet),
             shape,
             modes,
             spec_id: spec.spec_id(),

@@ -43,7 +43,8 @@ struct ColumnSettings {
     fpp: Option<f64>,
     ndv: Option<u64>,
     no_statistics: bool,
-    no_dictionary: bool,
+    /// Whether there is a dictionary; `None` leaves it to the values.
+    dictionary: Option<bool>,
 }
 
 impl ParquetSettings {
@@ -103,7 +104,7 @@ impl ParquetSettings {
             (
                 "write.parquet.dict-encoding-enabled.column.",
                 |column, key, value| {
-                    column.no_dictionary = !boolean(key, value)?;
+                    column.dictionary = Some(boolean(key, value)?);
                     Ok(())
                 },
             ),
@@ -129,6 +130,12 @@ impl ParquetSettings {
         Ok(())
     }
 
+    /// Whether a property says that a column has a dictionary, or that it has none.
+    pub fn says_of_dictionary(&self, field_id: i32) -> bool {
+        let column = self.by_id.get(&field_id);
+        column.is_some_and(|column| column.dictionary.is_some())
+    }
+
     /// The settings for files of this shape; `modes` are the metrics modes of its leaves.
     pub fn writer_properties(&self, shape: &FileShape, modes: &[MetricsMode]) -> WriterProperties {
         let mut builder = WriterProperties::builder()
@@ -148,7 +155,7 @@ impl ParquetSettings {
             if column.no_statistics {
                 builder = builder.set_column_statistics_enabled(path(), EnabledStatistics::None);
             }
-            if column.no_dictionary {
+            if column.dictionary == Some(false) {
                 builder = builder.set_column_dictionary_enabled(path(), false);
             }
             if column.bloom {

@@ -164,11 +164,26 @@ async fn codecs() {
 }
 
 #[tokio::test]
+async fn distinct_values_have_no_dictionary_unless_one_is_asked_for() {
+    for (asked, expected) in [(None, false), (Some("true"), true), (Some("false"), false)] {
+        let mut table = columns();
+        if let Some(asked) = asked {
+            table = table.with("write.parquet.dict-encoding-enabled.column.id", asked);
+        }
+        let footer = written(table).await;
+        let mut encodings = footer.row_group(0).column(0).encodings();
+        let found = encodings.any(|e| e == Encoding::RLE_DICTIONARY);
+        assert_eq!(found, expected, "{asked:?}");
+    }
+}
+
+#[tokio::test]
 async fn settings_of_columns_reach_nested_ones() {
     let table = columns()
         .with("write.parquet.bloom-filter-enabled.column.id", "true")
         .with("write.parquet.bloom-filter-enabled.column.l.element", "true")
         .with("write.parquet.bloom-filter-max-bytes", "4096")
+        .with("write.parquet.dict-encoding-enabled.column.id", "true")
         .with("write.parquet.dict-encoding-enabled.column.s.x.y", "false")
         .with("write.parquet.stats-enabled.column.s.x.y", "false")
         .with("write.parquet.page-row-limit", "1000");
