@@ -124,3 +124,30 @@ fn on_s3() {
     }
     contention(&args);
 }
+
+/// Overwrites that read what they overwrite are serializable: as many were done as the counter says, and each of the others
+/// failed because another one was first.
+#[test]
+fn overwrites_are_as_if_one_came_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().to_str().unwrap();
+    let ask = |sql: &str| run(&["-q", "--format", "csv", "--warehouse", warehouse, "-c", sql]);
+    let made = ask("CREATE SCHEMA s; CREATE TABLE s.c (v BIGINT); INSERT INTO s.c VALUES (0)");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let turn = || {
+        let runs = (0..5).map(|_| ask("INSERT OVERWRITE s.c SELECT v + 1 FROM s.c"));
+        let done = runs.filter(|run| {
+            let conflict = run.err.contains("was changed by another commit");
+            assert!(run.code == Some(0) || conflict, "{run:?}");
+            run.code == Some(0)
+        });
+        done.count()
+    };
+    let done: usize = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..4).map(|_| scope.spawn(turn)).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+    });
+    let counted = ask("SELECT v FROM s.c");
+    assert_eq!(counted.out, format!("v\n{done}\n"));
+    assert!(done > 0);
+}

@@ -35,6 +35,7 @@ pub(super) enum Kind {
     ReplacePartitions,
     RowDelta,
     RewriteFiles,
+    RewriteManifests,
 }
 
 /// What may not have happened since the table was read.
@@ -103,6 +104,12 @@ impl SnapshotChange {
             removed,
             ..Self::new(Kind::RewriteFiles, added)
         }
+    }
+
+    /// Puts the entries of small manifests together in manifests of the target size, whatever the table says about merging.
+    /// No file comes or goes; entries keep their numbers and ids.
+    pub fn rewrite_manifests() -> Self {
+        Self::new(Kind::RewriteManifests, Vec::new())
     }
 
     /// Changes this branch instead of `main`.
@@ -212,7 +219,7 @@ impl SnapshotChange {
             Kind::Append => Operation::Append,
             Kind::DeleteFiles => Operation::Delete,
             Kind::ReplacePartitions => Operation::Overwrite,
-            Kind::RewriteFiles => Operation::Replace,
+            Kind::RewriteFiles | Kind::RewriteManifests => Operation::Replace,
             Kind::Overwrite => match (adds(true), removes) {
                 (true, false) => Operation::Append,
                 (false, true) => Operation::Delete,

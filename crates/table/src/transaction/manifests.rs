@@ -18,7 +18,7 @@ use drumlin_format::partition::PartitionSpec;
 use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
 
-use super::change::SnapshotChange;
+use super::change::{Kind, SnapshotChange};
 use super::properties::CommitProperties;
 use super::removal::Removal;
 use crate::error::{Error, Result};
@@ -151,7 +151,7 @@ impl Manifests {
         let new_data = new_data.filter(|m| m.content == ManifestContent::Data);
         let old_data = data.iter().filter(|m| live(m));
         let oldest = old_data.chain(new_data).map(number).fold(next, i64::min);
-        if table.metadata().format_version() > 1 {
+        if table.metadata().format_version() > 1 && change.kind != Kind::RewriteManifests {
             removal.keep_deletes_since(oldest);
         }
         let deletes = self.filter(deletes, &mut removal, table, &mut removed).await?;
@@ -294,7 +294,8 @@ impl Manifests {
         table: &Table,
         properties: &CommitProperties,
     ) -> Result<Vec<ManifestFile>> {
-        if !change.merge || !properties.merge_manifests {
+        let rewrites = change.kind == Kind::RewriteManifests;
+        if !rewrites && (!change.merge || !properties.merge_manifests) {
             return Ok(all.into_iter().map(|s| s.file().clone()).collect());
         }
         let mut groups: Vec<(Group, Vec<Source>)> = Vec::new();
@@ -313,7 +314,8 @@ impl Manifests {
             let newest = members.first().map(|s| s.file().manifest_path.clone());
             for bin in bins(members, properties.manifest_target_bytes) {
                 let young = bin.first().map(|s| &s.file().manifest_path) == newest.as_ref();
-                if bin.len() == 1 || (young && bin.len() < properties.min_manifests_to_merge) {
+                let few = bin.len() < properties.min_manifests_to_merge && !rewrites;
+                if bin.len() == 1 || (young && few) {
                     merged.extend(bin.into_iter().map(|s| s.file().clone()));
                 } else {
                     merged.push(self.merged(change, &bin, files, table).await?);

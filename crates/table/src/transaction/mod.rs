@@ -16,7 +16,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `change` | what a snapshot is to change |
+//! | `change` | what a snapshot is to change: append, overwrite, replace partitions, delete, merge-on-read, compaction, manifests |
 //! | `validate` | whether commits since break what it assumes; `rows` asks predicates of files |
 //! | `snapshots` | a change becomes a snapshot: `removal` says which files go, `manifests` lists what is left, `summary` counts |
 //! | `commit` | the tries, and what follows from an answer that did not arrive |

@@ -51,6 +51,45 @@ async fn manifests_are_rolled_and_merged() {
     }
 }
 
+/// C30: no file comes or goes, and nothing of the entries changes.
+#[tokio::test]
+async fn manifests_are_rewritten() {
+    let numbers = |table: &Table| {
+        let table = table.clone();
+        async move {
+            let all = manifests(&table, table.snapshot().unwrap()).await;
+            let entries = all
+                .iter()
+                .flat_map(|(_, entries)| entries)
+                .filter(|e| e.is_live());
+            let mut found: Vec<_> = entries
+                .map(|e| {
+                    let file = &e.data_file;
+                    let numbers = (e.sequence_number, e.file_sequence_number, e.snapshot_id);
+                    (file.file_path.to_string(), numbers, file.first_row_id)
+                })
+                .collect();
+            found.sort();
+            (all.len(), found)
+        }
+    };
+    for version in 1..=3 {
+        let (catalog, mut t) = by_p(version, &[("commit.manifest-merge.enabled", "false")]).await;
+        for n in 0..5 {
+            let append = SnapshotChange::append(vec![data_in(&format!("f{n}"), n % 2, 3)]);
+            after(&catalog, &mut t, append).await;
+        }
+        let (count, before) = numbers(&t).await;
+        assert_eq!(count, 5);
+        let files = after(&catalog, &mut t, SnapshotChange::rewrite_manifests()).await;
+        assert_eq!(files, ["f0", "f1", "f2", "f3", "f4"]);
+        assert_eq!(numbers(&t).await, (1, before));
+        let summary = &t.snapshot().unwrap().summary;
+        assert_eq!(summary.operation.as_str(), "replace");
+        assert_eq!(summary.get("manifests-replaced"), Some("5"));
+    }
+}
+
 /// C15: a merge drops what older snapshots deleted and keeps what this one deletes.
 #[tokio::test]
 async fn merges_keep_own_deletions_only() {
