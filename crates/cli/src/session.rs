@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::dataframe::DataFrame;
+use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::error::Result;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::object_store::local::LocalFileSystem;
@@ -86,10 +87,11 @@ impl Session {
         config.set_extension(Arc::clone(&write_progress));
         // Errors show the place they are about.
         config.options_mut().sql_parser.collect_spans = true;
+        let files = Arc::new(DynamicListTableFactory::new(Default::default()));
         let catalogs = Arc::new(MemoryCatalogProviderList::new());
         catalogs.register_catalog(
             DEFAULT_CATALOG.to_owned(),
-            Arc::new(IcebergCatalogProvider::new(catalog)),
+            Arc::new(IcebergCatalogProvider::new(catalog).with_file_tables(Arc::clone(&files) as _)),
         );
         let state = SessionStateBuilder::new()
             .with_default_features()
@@ -97,10 +99,9 @@ impl Session {
             .with_catalog_list(catalogs)
             .with_iceberg_storage(storage)
             .build();
-        Ok(Self {
-            ctx: SessionContext::new_with_state(state),
-            write_progress,
-        })
+        let ctx = SessionContext::new_with_state(state);
+        files.session_store().with_state(ctx.state_weak_ref());
+        Ok(Self { ctx, write_progress })
     }
 
     /// What all statements of the session have written.

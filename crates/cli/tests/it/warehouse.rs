@@ -74,6 +74,29 @@ fn the_tour_writes_and_travels_back() {
 }
 
 #[test]
+fn files_are_read_by_their_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().join("warehouse");
+    let file = folder.path().join("rows.parquet").display().to_string();
+    let sql = format!(
+        "COPY (VALUES (1, 'a'), (2, 'b')) TO '{file}'; CREATE TABLE t (id BIGINT, v VARCHAR); \
+         INSERT INTO t SELECT * FROM '{file}'; SELECT sum(id) AS s, max(v) AS m FROM t; SELECT * FROM none.parquet"
+    );
+    let run = run(&[
+        "-q",
+        "--format",
+        "csv",
+        "--warehouse",
+        warehouse.to_str().unwrap(),
+        "-c",
+        &sql,
+    ]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.out.ends_with("s,m\n3,b\n"), "{run:?}");
+    assert!(run.err.contains("none.parquet"), "{run:?}");
+}
+
+#[test]
 fn a_session_that_writes_nothing_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let warehouse = folder.path().join("warehouse");

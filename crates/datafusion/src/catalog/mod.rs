@@ -11,7 +11,7 @@ mod schema;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider};
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, UrlTableFactory};
 use drumlin_table::catalog::{Catalog, Namespace, all_namespaces};
 
 use crate::error::external;
@@ -25,6 +25,7 @@ pub use schema::IcebergSchemaProvider;
 pub struct IcebergCatalogProvider {
     catalog: Arc<dyn Catalog>,
     schemas: Arc<RwLock<HashMap<String, Arc<IcebergSchemaProvider>>>>,
+    files: Option<Arc<dyn UrlTableFactory>>,
 }
 
 impl IcebergCatalogProvider {
@@ -33,6 +34,19 @@ impl IcebergCatalogProvider {
         Self {
             catalog,
             schemas: Arc::default(),
+            files: None,
+        }
+    }
+
+    /// The same, where `FROM 'folder/file.parquet'` reads a file: names with a dot or a slash that no table has are given to
+    /// `files`, for example DataFusion's
+    /// [`DynamicListTableFactory`](datafusion::datasource::dynamic_file::DynamicListTableFactory).
+    #[must_use]
+    pub fn with_file_tables(self, files: Arc<dyn UrlTableFactory>) -> Self {
+        Self {
+            schemas: Arc::default(),
+            files: Some(files),
+            ..self
         }
     }
 
@@ -53,6 +67,7 @@ impl IcebergCatalogProvider {
             Arc::new(IcebergSchemaProvider::new(
                 Arc::clone(&self.catalog),
                 name.to_string(),
+                self.files.clone(),
             ))
         });
         Arc::clone(schema)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::catalog::{MemTable, MemorySchemaProvider, SchemaProvider, TableProvider};
+use datafusion::catalog::{MemTable, MemorySchemaProvider, SchemaProvider, TableProvider, UrlTableFactory};
 use datafusion::common::{Result, plan_err};
 use drumlin_table::Error;
 use drumlin_table::catalog::{Catalog, Namespace, TableIdent, all_tables};
@@ -20,14 +20,21 @@ pub struct IcebergSchemaProvider {
     name: String,
     /// Views and external tables of the session.
     registered: Arc<MemorySchemaProvider>,
+    /// What makes tables of names that are paths of files.
+    files: Option<Arc<dyn UrlTableFactory>>,
 }
 
 impl IcebergSchemaProvider {
-    pub(super) fn new(catalog: Arc<dyn Catalog>, name: String) -> Self {
+    pub(super) fn new(
+        catalog: Arc<dyn Catalog>,
+        name: String,
+        files: Option<Arc<dyn UrlTableFactory>>,
+    ) -> Self {
         Self {
             catalog,
             name,
             registered: Arc::default(),
+            files,
         }
     }
 
@@ -88,7 +95,13 @@ impl SchemaProvider for IcebergSchemaProvider {
         if let Some(registered) = self.registered.table(name).await? {
             return Ok(Some(registered));
         }
-        self.load(name).await
+        if let Some(loaded) = self.load(name).await? {
+            return Ok(Some(loaded));
+        }
+        match &self.files {
+            Some(files) if name.contains(['.', '/']) => files.try_new(name).await,
+            _ => Ok(None),
+        }
     }
 
     fn table_exist(&self, name: &str) -> bool {

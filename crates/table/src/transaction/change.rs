@@ -76,7 +76,7 @@ impl SnapshotChange {
         Self::new(Kind::Append, files)
     }
 
-    /// Removes whole files: those named by [`remove`](Self::remove) and [`remove_path`](Self::remove_path), and those all of whose rows
+    /// Removes whole files: those named by [`remove`](Self::remove) and [`remove_paths`](Self::remove_paths), and those all of whose rows
     /// [`remove_rows`](Self::remove_rows) keeps.
     pub fn delete_files() -> Self {
         Self::new(Kind::DeleteFiles, Vec::new())
