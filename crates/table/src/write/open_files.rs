@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use drumlin_format::manifest::DataFile;
 use drumlin_format::partition::PartitionTuple;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::data_file_writer::{DataFileWriter, FileKind};
@@ -37,6 +38,8 @@ pub struct OpenFiles {
     started: usize,
     open: HashMap<PartitionKey, OpenFile>,
     closed: Vec<DataFile>,
+    /// A file that is being closed.
+    closing: Option<JoinHandle<Result<DataFile>>>,
     max_open: usize,
     memory: Reservation,
 }
@@ -110,6 +113,7 @@ impl OpenFiles {
             started: 0,
             open: HashMap::new(),
             closed: Vec::new(),
+            closing: None,
             max_open: options.max_open_files,
             memory: Reservation {
                 account,
@@ -172,11 +176,18 @@ impl OpenFiles {
 
     /// Closes the file of a partition, if there is one.
     pub async fn close(&mut self, key: &[u8]) -> Result<()> {
-        if let Some(open) = self.open.remove(key) {
-            let closed = open.file.close(&self.storage).await;
-            self.memory.shrink(open.accounted);
-            self.closed.push(closed?);
-        }
+        let Some(open) = self.open.remove(key) else {
+            return Ok(());
+        };
+        // A task of its own: if nobody waits for this one any more the file may be complete all the same, and must be known
+        // to be removed.
+        let storage = self.storage.clone();
+        let closing = tokio::spawn(async move { open.file.close(&storage).await });
+        let closed = self.closing.insert(closing).await;
+        self.closing = None;
+        self.memory.shrink(open.accounted);
+        self.closed
+            .push(closed.map_err(|e| Error::Stopped(e.to_string()))??);
         Ok(())
     }
 
@@ -200,7 +211,7 @@ impl OpenFiles {
         let open = self.open.drain().map(|(_, open)| open.file).collect();
         let closed = std::mem::take(&mut self.closed);
         self.memory.shrink(self.memory.taken);
-        remove(self.storage.clone(), open, closed).await;
+        remove(self.storage.clone(), open, closed, self.closing.take()).await;
     }
 
     async fn close_largest<S: Ord>(&mut self, size: impl Fn(&DataFileWriter) -> S) -> Result<()> {
@@ -269,19 +280,30 @@ impl OpenFiles {
 
 impl Drop for OpenFiles {
     fn drop(&mut self) {
-        if self.open.is_empty() && self.closed.is_empty() {
+        if self.open.is_empty() && self.closed.is_empty() && self.closing.is_none() {
             return;
         }
         // A query that is cancelled drops its writers without a word.
         let open = self.open.drain().map(|(_, open)| open.file).collect();
-        let removal = remove(self.storage.clone(), open, std::mem::take(&mut self.closed));
+        let closed = std::mem::take(&mut self.closed);
+        let removal = remove(self.storage.clone(), open, closed, self.closing.take());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(removal);
         }
     }
 }
 
-async fn remove(storage: Storage, open: Vec<DataFileWriter>, closed: Vec<DataFile>) {
+async fn remove(
+    storage: Storage,
+    open: Vec<DataFileWriter>,
+    mut closed: Vec<DataFile>,
+    closing: Option<JoinHandle<Result<DataFile>>>,
+) {
+    if let Some(closing) = closing
+        && let Ok(Ok(file)) = closing.await
+    {
+        closed.push(file);
+    }
     for file in open {
         file.abort(&storage).await;
     }
