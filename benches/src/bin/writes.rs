@@ -9,11 +9,11 @@ use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
 use datafusion::execution::SessionStateBuilder;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use drumlin_benches::Result;
 use drumlin_benches::iceberg_table::text;
 use drumlin_benches::measure::{self, Cost, Stopwatch, best, median, ms};
 use drumlin_benches::tpch::Layout;
 use drumlin_benches::tpch::tables::LINEITEM;
-use drumlin_benches::{Result, measure as machine};
 use drumlin_catalog::{ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
 use drumlin_datafusion::{IcebergCatalogProvider, IcebergContextExt, IcebergStateBuilderExt};
 use drumlin_table::catalog::Catalog;
@@ -53,12 +53,12 @@ enum Kind {
     Commits,
 }
 
-/// The properties that make both sides write alike: the codec, and DataFusion's size of row groups.
+/// The properties that make both sides compress alike.
 const CODEC: &str = "'write.parquet.compression-codec' = 'zstd', 'write.parquet.compression-level' = '3'";
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    machine::print_conditions();
+    measure::print_conditions();
     let runtime = measure::runtime(arguments.partitions)?;
     for kind in Kind::value_variants() {
         if arguments.only.is_empty() || arguments.only.contains(kind) {

@@ -21,3 +21,16 @@ pub mod sql;
 pub use embedded::EmbeddedCatalog;
 pub use object_store::ObjectStoreCatalog;
 pub use sql::{SqlCatalog, SqlCatalogOptions};
+
+use drumlin_table::catalog::{Catalog, Namespace};
+use drumlin_table::{Error, Result};
+
+/// An error if a namespace is not there.
+async fn must_be_there(catalog: &dyn Catalog, namespace: &Namespace) -> Result<()> {
+    match catalog.namespace_exists(namespace).await? {
+        true => Ok(()),
+        false => Err(Error::NoSuchNamespace {
+            namespace: namespace.to_string(),
+        }),
+    }
+}

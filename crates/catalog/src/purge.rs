@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use drumlin_format::snapshot::ManifestListLocation;
 use drumlin_table::scan::{entries_of, manifests_of};
 use drumlin_table::storage::Storage;
+use drumlin_table::table::metadata_file::is_metadata_file;
 use drumlin_table::{Error, Result, Table};
 use futures::{StreamExt, TryStreamExt};
-
-use crate::metadata_file::is_metadata_file;
 
 /// How many files are read or deleted at once.
 const CONCURRENT: usize = 16;

@@ -20,12 +20,13 @@
 pub mod arrow;
 mod cache;
 pub mod catalog;
-mod clock;
+pub mod clock;
 pub mod data_file;
 pub mod deletes;
 pub mod error;
 pub mod memory;
 pub mod predicate;
+mod properties;
 pub mod scan;
 pub mod storage;
 pub mod table;

@@ -5,10 +5,10 @@ mod codec;
 #[cfg(test)]
 mod tests;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use drumlin_format::metadata::{TableMetadata, TableMetadataBuilder, TableRequirement, TableUpdate};
+use drumlin_table::clock::now_ms;
 use drumlin_table::storage::Storage;
+use drumlin_table::table::metadata_file::{is_metadata_file, version_of};
 use drumlin_table::{Error, Result, Table};
 use uuid::Uuid;
 
@@ -81,34 +81,14 @@ fn number_of(file: &str) -> Option<u64> {
     if let Some(version) = version_of(file) {
         return Some(version);
     }
-    let (number, _) = file_name(file).split_once('-')?;
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let (number, _) = name.split_once('-')?;
     number.parse().ok()
 }
 
 /// The name of a version in the layout of Hadoop tables: `vN` and the ending of the codec.
 pub fn version_name(version: u64, codec: Codec) -> String {
     format!("v{version}.{}", codec.ending())
-}
-
-/// The N of `vN.metadata.json` in any compression, whatever the folder.
-pub fn version_of(file: &str) -> Option<u64> {
-    let version = file_name(file).strip_prefix('v')?;
-    let version = ENDINGS.iter().find_map(|ending| version.strip_suffix(ending))?;
-    version.strip_suffix('.')?.parse().ok()
-}
-
-/// How the names of metadata files may end, after a dot. The last one is how old writers named those in gzip.
-pub(crate) const ENDINGS: [&str; 3] = ["gz.metadata.json", "metadata.json.gz", "metadata.json"];
-
-/// Whether a file is named as metadata files are.
-pub(crate) fn is_metadata_file(file: &str) -> bool {
-    ENDINGS
-        .iter()
-        .any(|ending| file.strip_suffix(ending).is_some_and(|rest| rest.ends_with('.')))
-}
-
-fn file_name(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
 }
 
 /// Deletes the metadata files that fell off the log in a commit that succeeded, if the table asks for it: exactly those that
@@ -130,10 +110,4 @@ pub(crate) async fn delete_fallen(storage: &Storage, base: &Table, next: &TableM
             return;
         }
     }
-}
-
-/// Now, in ms since 1970-01-01 UTC.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

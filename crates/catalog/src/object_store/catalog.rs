@@ -13,21 +13,13 @@ use drumlin_table::{Error, Result, Table};
 use super::ObjectStoreCatalog;
 use super::namespace::{MARKER, check_name};
 use crate::folder::same_place;
+use crate::must_be_there;
 
 impl ObjectStoreCatalog {
     /// The folder of a table.
     pub(super) fn location_of(&self, table: &TableIdent) -> Result<String> {
         check_name(&table.name)?;
         Ok(format!("{}/{}", self.folder_of(&table.namespace)?, table.name))
-    }
-
-    async fn must_be_there(&self, namespace: &Namespace) -> Result<()> {
-        match self.is_namespace(namespace).await? {
-            true => Ok(()),
-            false => Err(Error::NoSuchNamespace {
-                namespace: namespace.to_string(),
-            }),
-        }
     }
 
     /// Refuses the folder of a namespace in use as that of a table: what is in the namespace would no longer be found.
@@ -45,10 +37,6 @@ impl ObjectStoreCatalog {
     }
 }
 
-fn levels(namespace: &Namespace) -> Vec<&str> {
-    namespace.levels().iter().map(String::as_str).collect()
-}
-
 #[async_trait]
 impl Catalog for ObjectStoreCatalog {
     fn storage(&self) -> &Storage {
@@ -56,7 +44,7 @@ impl Catalog for ObjectStoreCatalog {
     }
 
     async fn list_namespaces(&self, parent: &Namespace, page: &PageRequest) -> Result<Page<Namespace>> {
-        self.must_be_there(parent).await?;
+        must_be_there(self, parent).await?;
         let children = self.children(parent).await?;
         Ok(Page::cut(
             children,
@@ -75,7 +63,7 @@ impl Catalog for ObjectStoreCatalog {
     }
 
     async fn namespace_properties(&self, namespace: &Namespace) -> Result<BTreeMap<String, String>> {
-        self.must_be_there(namespace).await?;
+        must_be_there(self, namespace).await?;
         Ok(BTreeMap::new())
     }
 
@@ -85,7 +73,7 @@ impl Catalog for ObjectStoreCatalog {
         removals: &[String],
         updates: &BTreeMap<String, String>,
     ) -> Result<()> {
-        self.must_be_there(namespace).await?;
+        must_be_there(self, namespace).await?;
         refuse_properties(removals.iter().chain(updates.keys()).next())
     }
 
@@ -94,8 +82,8 @@ impl Catalog for ObjectStoreCatalog {
     }
 
     async fn list_tables(&self, namespace: &Namespace, page: &PageRequest) -> Result<Page<TableIdent>> {
-        self.must_be_there(namespace).await?;
-        let names = self.list(&levels(namespace)).await?.tables;
+        must_be_there(self, namespace).await?;
+        let names = self.list(namespace).await?.tables;
         let tables = names
             .into_iter()
             .filter_map(|name| TableIdent::new(namespace.clone(), name).ok());
@@ -143,7 +131,7 @@ impl Catalog for ObjectStoreCatalog {
                 table: table.to_string(),
             });
         }
-        self.must_be_there(&table.namespace).await?;
+        must_be_there(self, &table.namespace).await?;
         self.refuse_namespace_in_use(&location).await?;
         StagedTable::new(table.clone(), location, creation)
     }

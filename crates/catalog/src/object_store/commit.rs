@@ -6,12 +6,13 @@ use bytes::Bytes;
 use drumlin_format::metadata::{TableMetadata, TableRequirement, TableUpdate};
 use drumlin_table::catalog::{CommitError, TableIdent};
 use drumlin_table::storage::disk::LOCAL_STORE;
+use drumlin_table::table::metadata_file::{ENDINGS, version_of};
 use drumlin_table::{Error, Result, Table, VERSION_HINT};
 use uuid::Uuid;
 
 use super::ObjectStoreCatalog;
 use crate::folder::{self, same_place};
-use crate::metadata_file::{Codec, ENDINGS, delete_fallen, next_metadata, version_name, version_of};
+use crate::metadata_file::{Codec, delete_fallen, next_metadata, version_name};
 
 /// The property that puts metadata files elsewhere, where they would not be found.
 const METADATA_PATH: &str = "write.metadata.path";

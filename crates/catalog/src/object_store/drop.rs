@@ -3,6 +3,7 @@
 use drumlin_table::catalog::TableIdent;
 use drumlin_table::storage::Location;
 use drumlin_table::storage::disk::{blocking, disk_error};
+use drumlin_table::table::metadata_file::{is_metadata_file, version_of};
 use drumlin_table::{Error, Result, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -10,7 +11,7 @@ use object_store::path::Path;
 use super::ObjectStoreCatalog;
 use super::commit::version;
 use crate::folder::{self, same_place};
-use crate::metadata_file::{GC_ENABLED, is_metadata_file, is_true, version_of};
+use crate::metadata_file::{GC_ENABLED, is_true};
 
 impl ObjectStoreCatalog {
     /// Deletes the folder of a table, and nothing outside of it.

@@ -22,7 +22,9 @@ mod tests;
 
 use std::fmt;
 
+use drumlin_table::catalog::Namespace;
 use drumlin_table::storage::Storage;
+use drumlin_table::table::metadata_file::is_metadata_file;
 use drumlin_table::{Error, OpenOptions, Result, Table, VERSION_HINT};
 use futures::{StreamExt, TryStreamExt};
 
@@ -51,12 +53,12 @@ impl fmt::Debug for ObjectStoreCatalog {
 }
 
 /// What is directly in a namespace.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NamespaceContent {
+#[derive(Debug, Default)]
+struct NamespaceContent {
     /// Names of tables, sorted.
-    pub tables: Vec<String>,
+    tables: Vec<String>,
     /// Names of namespaces inside it, sorted.
-    pub namespaces: Vec<String>,
+    namespaces: Vec<String>,
 }
 
 impl ObjectStoreCatalog {
@@ -81,15 +83,9 @@ impl ObjectStoreCatalog {
         &self.warehouse
     }
 
-    /// Where the files are.
-    pub fn storage(&self) -> &Storage {
-        &self.storage
-    }
-
-    /// Tables and namespaces directly in a namespace, which is given by its levels; no levels are the root. A
-    /// namespace that is not there is empty.
-    pub async fn list(&self, namespace: &[&str]) -> Result<NamespaceContent> {
-        let folder = self.folder(namespace);
+    /// Tables and namespaces directly in a namespace. One that is not there is empty.
+    async fn list(&self, namespace: &Namespace) -> Result<NamespaceContent> {
+        let folder = self.folder_of(namespace)?;
         let folders = self.storage.list(&folder).await?.folders;
         let kinds: Vec<(String, bool)> = futures::stream::iter(folders)
             .map(|name| {
@@ -110,54 +106,6 @@ impl ObjectStoreCatalog {
         Ok(content)
     }
 
-    /// All namespaces, each by its levels, in the order of a walk through the folders.
-    pub async fn list_all_namespaces(&self) -> Result<Vec<Vec<String>>> {
-        let mut found: Vec<Vec<String>> = Vec::new();
-        let mut next = vec![Vec::new()];
-        while let Some(namespace) = next.pop() {
-            let levels: Vec<&str> = namespace.iter().map(String::as_str).collect();
-            let content = self.list(&levels).await?;
-            for child in content.namespaces.into_iter().rev() {
-                let mut path = namespace.clone();
-                path.push(child);
-                next.push(path);
-            }
-            if !namespace.is_empty() {
-                found.push(namespace);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether there is a table of this name.
-    pub async fn table_exists(&self, namespace: &[&str], table: &str) -> Result<bool> {
-        match name_is_folder(table) && namespace.iter().all(|n| name_is_folder(n)) {
-            true => self.is_table(&self.location(namespace, table)).await,
-            false => Ok(false),
-        }
-    }
-
-    /// Loads the table at its newest version; `None` if there is none of this name.
-    pub async fn load_table(&self, namespace: &[&str], table: &str) -> Result<Option<Table>> {
-        if !name_is_folder(table) || !namespace.iter().all(|n| name_is_folder(n)) {
-            return Ok(None);
-        }
-        let location = self.location(namespace, table);
-        match self.open(&location).await {
-            Ok(opened) => {
-                let name = namespace
-                    .iter()
-                    .chain([&table])
-                    .copied()
-                    .collect::<Vec<_>>()
-                    .join(".");
-                Ok(Some(opened.with_name(name)))
-            }
-            Err(Error::NoTable { .. }) => Ok(None),
-            Err(other) => Err(other),
-        }
-    }
-
     /// Opens the newest version. With delete-after-commit, others may move on and delete it before it is read.
     async fn open(&self, location: &str) -> Result<Table> {
         for _ in 1..LOADS {
@@ -169,19 +117,6 @@ impl ObjectStoreCatalog {
         Table::open_with(&self.storage, location, &self.options).await
     }
 
-    fn folder(&self, namespace: &[&str]) -> String {
-        let mut folder = self.warehouse.clone();
-        for level in namespace {
-            folder.push('/');
-            folder.push_str(level);
-        }
-        folder
-    }
-
-    fn location(&self, namespace: &[&str], table: &str) -> String {
-        format!("{}/{table}", self.folder(namespace))
-    }
-
     /// A hint is enough; without one, the folder is listed, which may hold many thousand files.
     async fn is_table(&self, location: &str) -> Result<bool> {
         let folder = format!("{location}/metadata");
@@ -189,9 +124,7 @@ impl ObjectStoreCatalog {
             return Ok(true);
         }
         let files = self.storage.list(&folder).await?.files;
-        Ok(files
-            .iter()
-            .any(|f| f.ends_with(".metadata.json") || f.ends_with(".metadata.json.gz")))
+        Ok(files.iter().any(|file| is_metadata_file(file)))
     }
 }
 

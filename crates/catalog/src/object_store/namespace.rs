@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use drumlin_table::catalog::Namespace;
 use drumlin_table::storage::Location;
+use drumlin_table::storage::disk::{blocking, disk_error};
 use drumlin_table::{Error, Result};
 use futures::{StreamExt, TryStreamExt};
 
 use super::{CONCURRENT_LISTINGS, ObjectStoreCatalog, name_is_folder};
-use drumlin_table::storage::disk::{blocking, disk_error};
 
 /// An empty file that keeps a namespace while it holds nothing else, on stores that have no folders. Hadoop's catalogs
 /// pass over files where they look for tables and namespaces. To drop such a namespace they need it gone: they take it for
@@ -65,8 +65,7 @@ impl ObjectStoreCatalog {
 
     /// The namespaces directly inside of one that is there.
     pub(super) async fn children(&self, parent: &Namespace) -> Result<Vec<Namespace>> {
-        let levels: Vec<&str> = parent.levels().iter().map(String::as_str).collect();
-        let names = self.list(&levels).await?.namespaces;
+        let names = self.list(parent).await?.namespaces;
         // Folders whose names no namespace can have are left out.
         let children = names.into_iter().filter_map(|name| parent.child(name).ok());
         let children: Vec<(Namespace, bool)> = futures::stream::iter(children)

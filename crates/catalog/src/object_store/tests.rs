@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use drumlin_table::catalog::{Catalog, TableIdent, all_namespaces, all_tables};
+
 use super::*;
 
 const METADATA: &str = r#"{"format-version":2,"table-uuid":"9c12d441-03fe-4693-9a96-a0705ddf69c1","location":"/t",
@@ -16,6 +18,18 @@ fn table(warehouse: &Path, path: &str) {
     std::fs::write(folder.join("v1.metadata.json"), METADATA).unwrap();
 }
 
+fn namespace(levels: &[&str]) -> Namespace {
+    Namespace::new(levels.iter().copied()).unwrap()
+}
+
+async fn load(catalog: &ObjectStoreCatalog, levels: &[&str], name: &str) -> Result<Table> {
+    let table = TableIdent {
+        namespace: namespace(levels),
+        name: name.to_string(),
+    };
+    catalog.load_table(&table).await
+}
+
 #[tokio::test]
 async fn folders_are_namespaces_and_tables() {
     let dir = tempfile::tempdir().unwrap();
@@ -24,26 +38,15 @@ async fn folders_are_namespaces_and_tables() {
     std::fs::create_dir_all(dir.path().join("empty")).unwrap();
     std::fs::create_dir_all(dir.path().join("sales/metadata")).unwrap();
     let catalog = ObjectStoreCatalog::new(Storage::default(), format!("{}/", dir.path().display()));
-    assert_eq!(catalog.list(&[]).await.unwrap().namespaces, ["empty", "sales"]);
-    let sales = catalog.list(&["sales"]).await.unwrap();
+    let all = all_namespaces(&catalog, &Namespace::root()).await.unwrap();
+    let expected: [&[&str]; 4] = [&["empty"], &["sales"], &["sales", "eu"], &["sales", "metadata"]];
+    assert_eq!(all, expected.map(namespace));
+    let sales = all_tables(&catalog, &namespace(&["sales"])).await.unwrap();
     assert_eq!(
-        (sales.tables, sales.namespaces),
-        (vec!["orders".into()], vec!["eu".into(), "metadata".into()])
+        sales.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(),
+        ["orders"]
     );
-    assert_eq!(
-        catalog.list_all_namespaces().await.unwrap(),
-        [
-            vec!["empty"],
-            vec!["sales"],
-            vec!["sales", "eu"],
-            vec!["sales", "metadata"]
-        ]
-    );
-    let loaded = catalog
-        .load_table(&["sales", "eu"], "orders")
-        .await
-        .unwrap()
-        .unwrap();
+    let loaded = load(&catalog, &["sales", "eu"], "orders").await.unwrap();
     assert_eq!(loaded.name(), "sales.eu.orders");
 }
 
@@ -61,16 +64,15 @@ async fn what_is_not_there_is_none() {
         ("ns", "../../outside/t"),
         ("ns", ""),
     ] {
+        let error = load(&catalog, &[namespace], name).await.unwrap_err();
         assert!(
-            catalog.load_table(&[namespace], name).await.unwrap().is_none(),
-            "{namespace} {name}"
+            matches!(error, Error::NoSuchTable { .. }),
+            "{namespace} {name}: {error}"
         );
     }
-    assert!(catalog.load_table(&["ns"], "t").await.unwrap().is_some());
-    assert_eq!(
-        catalog.list(&["nowhere"]).await.unwrap(),
-        NamespaceContent::default()
-    );
+    assert!(load(&catalog, &["ns"], "t").await.is_ok());
+    let error = all_tables(&catalog, &namespace(&["nowhere"])).await.unwrap_err();
+    assert!(matches!(error, Error::NoSuchNamespace { .. }), "{error}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use drumlin_table::{Error, Result, Table};
 use super::database::Failure;
 use super::{MAX_NAME, MAX_VALUE, SqlCatalog, check_length, missing, stored};
 use crate::metadata_file::{GC_ENABLED, is_true};
+use crate::must_be_there;
 use crate::purge::purge;
 
 impl SqlCatalog {
@@ -69,7 +70,7 @@ impl Catalog for SqlCatalog {
     }
 
     async fn list_namespaces(&self, parent: &Namespace, page: &PageRequest) -> Result<Page<Namespace>> {
-        self.must_be_there(parent).await?;
+        must_be_there(self, parent).await?;
         let children = self.children(parent).await?;
         Ok(Page::cut(
             children,
@@ -104,7 +105,7 @@ impl Catalog for SqlCatalog {
     }
 
     async fn list_tables(&self, namespace: &Namespace, page: &PageRequest) -> Result<Page<TableIdent>> {
-        self.must_be_there(namespace).await?;
+        must_be_there(self, namespace).await?;
         let sql = format!(
             "SELECT table_name FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2{}",
             self.tables_only()
@@ -151,7 +152,7 @@ impl Catalog for SqlCatalog {
         if !self.table_exists(from).await? {
             return Err(missing(from));
         }
-        self.must_be_there(&to.namespace).await?;
+        must_be_there(self, &to.namespace).await?;
         check_length(&to.name, MAX_NAME)?;
         let sql = format!(
             "UPDATE iceberg_tables SET table_namespace = $1, table_name = $2 \
@@ -169,7 +170,7 @@ impl Catalog for SqlCatalog {
     }
 
     async fn register_table(&self, table: &TableIdent, metadata_location: &str) -> Result<Table> {
-        self.must_be_there(&table.namespace).await?;
+        must_be_there(self, &table.namespace).await?;
         check_length(&table.name, MAX_NAME)?;
         check_length(metadata_location, MAX_VALUE)?;
         if self.table_exists(table).await? {

@@ -11,6 +11,7 @@ use super::database::Failure;
 use super::{MAX_NAME, MAX_VALUE, SqlCatalog, before, check_length, missing, stored};
 use crate::folder;
 use crate::metadata_file::{Codec, delete_fallen, next_metadata, numbered_name};
+use crate::must_be_there;
 
 impl SqlCatalog {
     pub(super) async fn commit_pointer(
@@ -26,7 +27,7 @@ impl SqlCatalog {
             }
             check_length(&ident.name, MAX_NAME).map_err(before)?;
             if self.strict {
-                self.must_be_there(&ident.namespace).await.map_err(before)?;
+                must_be_there(self, &ident.namespace).await.map_err(before)?;
             }
         }
         let metadata = next_metadata(base.as_ref(), requirements, updates)?;

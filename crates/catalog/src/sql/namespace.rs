@@ -7,6 +7,7 @@ use drumlin_table::{Error, Result};
 
 use super::database::{Failure, Statement};
 use super::{MAX_NAME, MAX_VALUE, SqlCatalog, check_length, stored};
+use crate::must_be_there;
 
 /// The property that keeps a namespace without others. It is not shown.
 const EXISTS: &str = "exists";
@@ -70,15 +71,6 @@ impl SqlCatalog {
         }
     }
 
-    pub(super) async fn must_be_there(&self, namespace: &Namespace) -> Result<()> {
-        match self.is_namespace(namespace).await? {
-            true => Ok(()),
-            false => Err(Error::NoSuchNamespace {
-                namespace: namespace.to_string(),
-            }),
-        }
-    }
-
     pub(super) async fn children(&self, parent: &Namespace) -> Result<Vec<Namespace>> {
         let depth = parent.levels().len();
         let named = self.named(parent).await?;
@@ -115,7 +107,7 @@ impl SqlCatalog {
     }
 
     pub(super) async fn properties_of(&self, namespace: &Namespace) -> Result<BTreeMap<String, String>> {
-        self.must_be_there(namespace).await?;
+        must_be_there(self, namespace).await?;
         let sql = "SELECT property_key, property_value FROM iceberg_namespace_properties \
              WHERE catalog_name = $1 AND namespace = $2";
         let rows = self.database.rows(sql, &[&self.name, &stored(namespace)?]).await;
@@ -137,7 +129,7 @@ impl SqlCatalog {
         removals: &[String],
         updates: &BTreeMap<String, String>,
     ) -> Result<()> {
-        self.must_be_there(namespace).await?;
+        must_be_there(self, namespace).await?;
         check_properties(updates)?;
         let joined = stored(namespace)?;
         // Other writers keep a namespace by any property: this one has to stay when that goes.
@@ -160,7 +152,7 @@ impl SqlCatalog {
         if namespace.is_root() {
             return Err(missing());
         }
-        self.must_be_there(namespace).await?;
+        must_be_there(self, namespace).await?;
         let joined = stored(namespace)?;
         let sql = "SELECT table_name FROM iceberg_tables WHERE catalog_name = $1 AND table_namespace = $2";
         let held = self.database.rows(sql, &[&self.name, &joined]).await;

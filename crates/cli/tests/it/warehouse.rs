@@ -73,6 +73,35 @@ fn the_tour_writes_and_travels_back() {
     assert!(warehouse.join("catalog.db").exists());
 }
 
+fn files_in(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| if path.is_dir() { files_in(&path) } else { 1 })
+        .sum()
+}
+
+#[test]
+fn a_purge_deletes_the_files_of_all_snapshots_and_a_drop_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().to_str().unwrap();
+    let ask = |sql: &str| {
+        let run = run(&["-q", "--warehouse", warehouse, "-c", sql]);
+        assert_eq!(run.code, Some(0), "{sql}: {run:?}");
+    };
+    for table in ["dropped", "purged"] {
+        ask(&format!(
+            "CREATE TABLE {table} (k BIGINT, v BIGINT) PARTITIONED BY (k); INSERT INTO {table} VALUES (1, 1), (2, 2); \
+             INSERT OVERWRITE {table} VALUES (1, 3); INSERT INTO {table} VALUES (4, 4)"
+        ));
+    }
+    let files = |table: &str| files_in(&folder.path().join("default").join(table));
+    let before = files("dropped");
+    // Four data files, manifests, lists, and a metadata file for each commit.
+    assert!(before > 12 && files("purged") == before, "{before}");
+    ask("DROP TABLE dropped; DROP TABLE purged PURGE");
+    assert_eq!((files("dropped"), files("purged")), (before, 0));
+}
+
 #[test]
 fn files_are_read_by_their_paths() {
     let folder = tempfile::tempdir().unwrap();

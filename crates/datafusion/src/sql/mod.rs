@@ -149,7 +149,7 @@ pub async fn sql_statement(ctx: &SessionContext, statement: &SqlStatement<'_>) -
         run.await?;
         return Ok(DataFrame::new(state, LogicalPlanBuilder::empty(false).build()?));
     }
-    let plan = statement_to_plan(state, statement).await?;
+    let plan = plan_of(state, statement).await?;
     ctx.execute_logical_plan(plan).await
 }
 
@@ -162,6 +162,11 @@ pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>
     if ddl::parse(&state, statement)?.is_some() {
         return plan_err!("this statement has no plan: it takes effect when it is run");
     }
+    plan_of(state, statement).await
+}
+
+/// The logical plan of a statement that has one.
+async fn plan_of(state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
     let (mut parsed, clauses, by_name) = parse(&state, statement)?;
     let (state, insertion) = insert::take(&mut parsed, by_name, state).await?;
     let milliseconds = |expr| milliseconds(expr, &state);

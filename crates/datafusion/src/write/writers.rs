@@ -300,24 +300,7 @@ const IN_MEMORY: &str = "in-memory";
 pub(super) fn decoded(bytes: &[u8], table: &Table) -> Result<Vec<DataFile>> {
     let metadata = table.metadata();
     let spec = metadata.default_spec();
-    let manifest = ManifestFile {
-        manifest_path: IN_MEMORY.to_string(),
-        manifest_length: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
-        partition_spec_id: spec.spec_id(),
-        content: ManifestContent::Data,
-        sequence_number: 0,
-        min_sequence_number: 0,
-        added_snapshot_id: 0,
-        added_files_count: None,
-        existing_files_count: None,
-        deleted_files_count: None,
-        added_rows_count: None,
-        existing_rows_count: None,
-        deleted_rows_count: None,
-        partitions: None,
-        key_metadata: None,
-        first_row_id: None,
-    };
+    let manifest = ManifestFile::unlisted(IN_MEMORY, spec.spec_id(), ManifestContent::Data, 0);
     let partition_type = spec.partition_type(metadata.current_schema());
     let read = read_manifest(bytes, &manifest, &partition_type, ManifestProjection::ALL)
         .map_err(|error| external(error.into()))?;

@@ -62,6 +62,34 @@ pub struct FieldSummary {
 }
 
 impl ManifestFile {
+    /// A manifest that no list tells of: nothing is known but where it is, its spec and the snapshot that added it, all of
+    /// whose entries have their own numbers, or 0.
+    pub fn unlisted(
+        manifest_path: impl Into<String>,
+        partition_spec_id: i32,
+        content: ManifestContent,
+        added_snapshot_id: i64,
+    ) -> Self {
+        Self {
+            manifest_path: manifest_path.into(),
+            manifest_length: 0,
+            partition_spec_id,
+            content,
+            sequence_number: 0,
+            min_sequence_number: 0,
+            added_snapshot_id,
+            added_files_count: None,
+            existing_files_count: None,
+            deleted_files_count: None,
+            added_rows_count: None,
+            existing_rows_count: None,
+            deleted_rows_count: None,
+            partitions: None,
+            key_metadata: None,
+            first_row_id: None,
+        }
+    }
+
     /// Whether the manifest may hold files that belong to the table's state: false only if the counts say there are
     /// none.
     pub fn may_have_live_files(&self) -> bool {

@@ -40,24 +40,12 @@ pub async fn manifests_of(table: &Table, snapshot: &Snapshot) -> Result<(Vec<Man
                     .map_err(|e| e.needed_for(table.files_needed_for()))?;
                 let spec_id = spec_of_header(&bytes).map_err(|e| e.in_file(path))?;
                 read += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-                manifests.push(ManifestFile {
-                    manifest_path: path.clone(),
-                    manifest_length: 0,
-                    partition_spec_id: spec_id.unwrap_or(table.metadata().default_spec().spec_id()),
-                    content: ManifestContent::Data,
-                    sequence_number: 0,
-                    min_sequence_number: 0,
-                    added_snapshot_id: snapshot.snapshot_id,
-                    added_files_count: None,
-                    existing_files_count: None,
-                    deleted_files_count: None,
-                    added_rows_count: None,
-                    existing_rows_count: None,
-                    deleted_rows_count: None,
-                    partitions: None,
-                    key_metadata: None,
-                    first_row_id: None,
-                });
+                manifests.push(ManifestFile::unlisted(
+                    path,
+                    spec_id.unwrap_or(table.metadata().default_spec().spec_id()),
+                    ManifestContent::Data,
+                    snapshot.snapshot_id,
+                ));
             }
             Ok((manifests, read))
         }
@@ -74,12 +62,8 @@ fn spec_of_header(manifest: &[u8]) -> drumlin_format::Result<Option<i32>> {
 
 /// Reads the entries of a manifest, deleted ones among them, with all that it says.
 pub async fn entries_of(table: &Table, manifest: &ManifestFile) -> Result<Vec<ManifestEntry>> {
-    let id = manifest.partition_spec_id;
     let path = &manifest.manifest_path;
-    let spec = table.metadata().spec_by_id(id).ok_or_else(|| {
-        let reason = format!("table `{}` has no such spec", table.name());
-        drumlin_format::Error::invalid(format!("partition spec id {id} of the manifest `{path}`"), reason)
-    })?;
+    let spec = table.spec_of(manifest)?;
     let bytes = table
         .storage()
         .read(path)

@@ -170,15 +170,7 @@ impl Table {
             if specs.contains_key(&id) {
                 continue;
             }
-            let spec = self.metadata().spec_by_id(id).ok_or_else(|| {
-                drumlin_format::Error::invalid(
-                    format!(
-                        "partition spec id {id} of the manifest `{}`",
-                        manifest.manifest_path
-                    ),
-                    format!("table `{}` has no such spec", self.name()),
-                )
-            })?;
+            let spec = self.spec_of(manifest)?;
             let judged = JudgedSpec {
                 spec: Arc::clone(spec),
                 partition_type: self.partition_type(spec),

@@ -88,3 +88,31 @@ pub async fn blocking<T: Send + 'static>(
         .await
         .map_err(io::Error::other)?
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn files_on_the_disk_are_flushed_and_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = folder.path().join("a b%/f.parquet").display().to_string();
+        let storage = Storage::default();
+        storage
+            .write(&location, Bytes::from_static(b"rows"))
+            .await
+            .unwrap();
+        assert!(storage.on_disk(&location).unwrap().unwrap().is_file());
+        // Files elsewhere are safe as they are.
+        let elsewhere = "memory:/f.parquet";
+        assert_eq!(storage.on_disk(elsewhere).unwrap(), None);
+        storage.flush([location.as_str(), elsewhere]).await.unwrap();
+        let missing = format!("{location}.gone");
+        let error = storage.flush([missing.as_str()]).await.unwrap_err();
+        assert!(error.to_string().contains(".gone"), "{error}");
+    }
+}

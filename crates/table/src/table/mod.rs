@@ -1,6 +1,7 @@
 //! A table pinned at one snapshot.
 
 pub(crate) mod cache;
+pub mod metadata_file;
 mod open;
 mod version;
 
@@ -9,13 +10,16 @@ mod tests;
 
 use std::sync::Arc;
 
+use drumlin_format::manifest_list::ManifestFile;
 use drumlin_format::metadata::TableMetadata;
+use drumlin_format::partition::PartitionSpec;
 use drumlin_format::schema::Schema;
 use drumlin_format::snapshot::Snapshot;
 
 pub use open::{OpenOptions, VERSION_HINT};
 pub use version::TableVersion;
 
+use crate::error::Result;
 use crate::storage::Storage;
 
 /// A table as one of its metadata files states it, pinned at one snapshot of that file.
@@ -92,6 +96,21 @@ impl Table {
             version: None,
             ..self.clone()
         }
+    }
+
+    /// The spec with this id.
+    pub(crate) fn spec(&self, spec_id: i32, of: impl Fn() -> String) -> Result<&Arc<PartitionSpec>> {
+        self.metadata.spec_by_id(spec_id).ok_or_else(|| {
+            let reason = format!("table `{}` has no such spec", self.name);
+            drumlin_format::Error::invalid(format!("partition spec id {spec_id} of {}", of()), reason).into()
+        })
+    }
+
+    /// The spec of the files of a manifest.
+    pub(crate) fn spec_of(&self, manifest: &ManifestFile) -> Result<&Arc<PartitionSpec>> {
+        self.spec(manifest.partition_spec_id, || {
+            format!("the manifest `{}`", manifest.manifest_path)
+        })
     }
 
     /// The folder that new manifests, manifest lists and metadata files are written to (`write.metadata.path`).

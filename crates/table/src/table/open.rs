@@ -6,6 +6,7 @@ use drumlin_format::metadata::TableMetadata;
 
 use super::Table;
 use super::cache::{CachedMetadata, MetadataKey};
+use super::metadata_file::{ENDINGS, is_metadata_file, is_named_for_good, version_of};
 use crate::error::{Error, Result};
 use crate::storage::Storage;
 
@@ -66,19 +67,6 @@ async fn read_metadata(storage: &Storage, location: &str) -> Result<CachedMetada
     })
 }
 
-/// Whether no other metadata can ever be in a file of this name: `NNNNN-<uuid>.metadata.json`. A `vN.metadata.json` can be
-/// that of a table that was dropped and made anew.
-fn is_named_for_good(location: &str) -> bool {
-    let name = location.rsplit_once('/').map_or(location, |(_, name)| name);
-    let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
-    let uuid = rest.strip_prefix('-').and_then(|rest| rest.get(..36));
-    rest.len() < name.len() && uuid.is_some_and(|uuid| uuid::Uuid::try_parse(uuid).is_ok())
-}
-
-fn is_metadata_file(location: &str) -> bool {
-    location.ends_with(".metadata.json") || location.ends_with(".metadata.json.gz")
-}
-
 /// The metadata file of the newest version: from the hint forward, or by listing where there is no hint.
 async fn newest_metadata(storage: &Storage, location: &str, options: &OpenOptions) -> Result<String> {
     let folder = format!("{location}/metadata");
@@ -130,20 +118,12 @@ async fn probe_forward(storage: &Storage, folder: &str, hint: u64) -> Result<Opt
 }
 
 async fn file_of_version(storage: &Storage, folder: &str, version: u64) -> Result<Option<String>> {
-    for suffix in ["metadata.json", "gz.metadata.json", "metadata.json.gz"] {
+    // The usual one first.
+    for suffix in ENDINGS.iter().rev() {
         let file = format!("{folder}/v{version}.{suffix}");
         if storage.exists(&file).await? {
             return Ok(Some(file));
         }
     }
     Ok(None)
-}
-
-/// The N of `vN.metadata.json` in either compression.
-fn version_of(file: &str) -> Option<u64> {
-    let version = file.strip_prefix('v')?;
-    let version = [".gz.metadata.json", ".metadata.json.gz", ".metadata.json"]
-        .iter()
-        .find_map(|suffix| version.strip_suffix(suffix))?;
-    version.parse().ok()
 }

@@ -87,3 +87,26 @@ async fn nothing_there_is_an_error_that_says_so() {
     let error = opened(&missing, &OpenOptions::default()).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn only_files_whose_names_are_used_once_are_remembered() {
+    let dir = tempfile::tempdir().unwrap();
+    let storage = Storage::default();
+    let for_good = "00001-54a88d0c-a85b-45bb-ad1e-5df83168e9f8.metadata.json";
+    for (file, remembered) in [(for_good, true), ("v1.metadata.json", false)] {
+        write(dir.path(), file, &metadata(1));
+        let location = dir.path().join("metadata").join(file).display().to_string();
+        let marker = async || {
+            let table = Table::open(&storage, &location).await?;
+            Ok::<_, Error>(table.metadata().last_updated_ms())
+        };
+        assert_eq!(marker().await.unwrap(), 1);
+        write(dir.path(), file, &metadata(2));
+        assert_eq!(marker().await.unwrap(), if remembered { 1 } else { 2 }, "{file}");
+        std::fs::remove_file(&location).unwrap();
+        assert_eq!(marker().await.is_ok(), remembered, "{file}");
+        // Another storage may have another file there.
+        let elsewhere = Table::open(&Storage::default(), &location).await;
+        assert!(matches!(elsewhere, Err(Error::NotFound { .. })), "{file}");
+    }
+}

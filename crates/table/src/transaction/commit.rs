@@ -11,10 +11,10 @@ use crate::catalog::{Catalog, CommitError};
 use crate::error::{Error, Result};
 use crate::table::Table;
 
-/// What is found out about a commit whose answer did not arrive.
+/// What a state of the table says about a commit whose answer did not arrive.
 enum Fate {
-    /// It happened; this is the table.
-    Done(Table),
+    /// It happened.
+    Done,
     /// It did not, and cannot any more: another commit took its place.
     Lost,
     /// Nobody can say yet.
@@ -65,15 +65,10 @@ impl Transaction {
                     source,
                 }) => {
                     let own = metadata_location.as_deref();
-                    match self.fate(catalog, &base, own, &properties).await {
-                        Fate::Done(table) => return Ok(table),
-                        Fate::Lost => (source.to_string(), metadata_location),
-                        Fate::Open => {
-                            return Err(Error::CommitUnknown {
-                                table: self.ident.to_string(),
-                                source: Box::new(source),
-                            });
-                        }
+                    match self.look_for(catalog, &base, own, &properties).await {
+                        (Fate::Done, Some(table)) => return Ok(table),
+                        (Fate::Lost, _) => (source.to_string(), metadata_location),
+                        _ => return Err(self.unknown(source)),
                     }
                 }
             };
@@ -91,24 +86,28 @@ impl Transaction {
                     None
                 }
             };
-            // A server may have applied a request and answered its repetition.
-            let now = match (catalog.load_table(&self.ident).await, stop) {
-                (Ok(table), stop) => (self.fate_in(table, &base, own.as_deref()), stop),
-                (Err(error @ Error::NoSuchTable { .. }), stop) => return Err(stop.unwrap_or(error)),
+            let now = match catalog.load_table(&self.ident).await {
+                Ok(table) => table,
+                Err(error @ Error::NoSuchTable { .. }) => return Err(stop.unwrap_or(error)),
                 // Whether the conflict was one with itself cannot be seen.
-                (Err(error), _) => {
-                    return Err(Error::CommitUnknown {
-                        table: self.ident.to_string(),
-                        source: Box::new(error),
-                    });
-                }
+                Err(error) => return Err(self.unknown(error)),
             };
-            base = match now {
-                ((Fate::Done(table), _), _) => return Ok(table),
-                (_, Some(error)) => return Err(error),
-                ((_, table), None) => table,
-            };
+            // A server may have applied a request and answered its repetition.
+            if let Fate::Done = self.fate_in(&now, &base, own.as_deref()) {
+                return Ok(now);
+            }
+            if let Some(error) = stop {
+                return Err(error);
+            }
+            base = now;
             self.may_build_on(&base)?;
+        }
+    }
+
+    fn unknown(&self, source: Error) -> Error {
+        Error::CommitUnknown {
+            table: self.ident.to_string(),
+            source: Box::new(source),
         }
     }
 
@@ -176,14 +175,15 @@ impl Transaction {
         }
     }
 
-    /// Looks for a commit whose answer did not arrive.
-    async fn fate(
+    /// Looks for a commit whose answer did not arrive, until it is known what became of it. The state that told is there unless
+    /// it stays open.
+    async fn look_for(
         &self,
         catalog: &dyn Catalog,
         base: &Table,
         metadata_location: Option<&str>,
         properties: &CommitProperties,
-    ) -> Fate {
+    ) -> (Fate, Option<Table>) {
         let policy = properties.status_check;
         let start = Instant::now();
         for n in 0..=policy.retries {
@@ -194,21 +194,20 @@ impl Transaction {
                 }
                 sleep(wait).await;
             }
-            let table = match catalog.load_table(&self.ident).await {
-                Ok(table) => table,
-                // A table that was to be made and is not there yet may still come.
-                Err(_) => continue,
+            // A table that was to be made and is not there yet may still come.
+            let Ok(table) = catalog.load_table(&self.ident).await else {
+                continue;
             };
-            match self.fate_in(table, base, metadata_location) {
-                (Fate::Open, _) => {}
-                (known, _) => return known,
+            match self.fate_in(&table, base, metadata_location) {
+                Fate::Open => {}
+                known => return (known, Some(table)),
             }
         }
-        Fate::Open
+        (Fate::Open, None)
     }
 
-    /// What a state of the table says about the commit that was tried on `base`, and that state.
-    fn fate_in(&self, table: Table, base: &Table, metadata_location: Option<&str>) -> (Fate, Table) {
+    /// What a state of the table says about the commit that was tried on `base`.
+    fn fate_in(&self, table: &Table, base: &Table, metadata_location: Option<&str>) -> Fate {
         let metadata = table.metadata();
         let ids = self.snapshot_ids();
         let has_all = !ids.is_empty() && ids.iter().all(|id| metadata.snapshot_by_id(*id).is_some());
@@ -225,10 +224,10 @@ impl Transaction {
             false => has_all,
         };
         if done {
-            return (Fate::Done(table.clone()), table);
+            return Fate::Done;
         }
         if named {
-            return (Fate::Open, table);
+            return Fate::Open;
         }
         // What came right after the base is not this commit: the pointer moved on, and the swap, which asks for the base,
         // cannot happen any more.
@@ -240,8 +239,8 @@ impl Transaction {
             }
         };
         match replaced {
-            true => (Fate::Lost, table),
-            false => (Fate::Open, table),
+            true => Fate::Lost,
+            false => Fate::Open,
         }
     }
 

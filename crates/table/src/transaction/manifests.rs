@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use drumlin_format::avro::Codec;
@@ -142,7 +141,7 @@ impl Manifests {
         let data = self.filter(data, &mut removal, table, &mut removed).await?;
         let live = |m: &ManifestFile| m.may_have_live_files();
         // New data is younger than all deletes, unless it stands for older data.
-        let next = table.metadata().last_sequence_number() + 1;
+        let next = table.metadata().last_sequence_number().saturating_add(1);
         let number = |m: &ManifestFile| match m.min_sequence_number {
             UNASSIGNED_SEQUENCE_NUMBER => next,
             number => number,
@@ -184,7 +183,7 @@ impl Manifests {
             let content = ManifestContent::from_code(*content)?;
             let mut start = 0;
             while start < files.len() {
-                let spec = spec_of(table, *spec_id)?;
+                let spec = table.spec(*spec_id, || "files that are added".to_string())?;
                 let mut writer = writer(table, content, spec, self.snapshot_id)?;
                 let mut end = start;
                 for file in files.iter().skip(start) {
@@ -218,7 +217,7 @@ impl Manifests {
         let mut kept = Vec::with_capacity(manifests.len());
         let mut open = Vec::new();
         for (at, manifest) in manifests.iter().enumerate() {
-            let spec = spec_of(table, manifest.partition_spec_id)?;
+            let spec = table.spec_of(manifest)?;
             let complete = is_complete(manifest, version);
             if !complete || removal.may_touch(manifest, &table.partition_type(spec)) {
                 open.push((at, manifest.clone()));
@@ -268,7 +267,7 @@ impl Manifests {
         {
             return Ok(known.clone());
         }
-        let spec = spec_of(table, manifest.partition_spec_id)?;
+        let spec = table.spec_of(manifest)?;
         let mut writer = writer(table, manifest.content, spec, self.snapshot_id)?;
         for (i, entry) in entries.iter().enumerate() {
             match (entry.is_live(), taken.contains(&i)) {
@@ -340,7 +339,7 @@ impl Manifests {
         let Some(first) = bin.first().map(Source::file) else {
             return Err(Error::Stopped("there are no manifests to be merged".into()));
         };
-        let spec = spec_of(table, first.partition_spec_id)?;
+        let spec = table.spec_of(first)?;
         let mut writer = writer(table, first.content, spec, self.snapshot_id)?;
         // Owned items: with borrowed ones the future of a commit could not be sent between threads.
         let mut stored = futures::stream::iter(bin.to_vec())
@@ -428,13 +427,6 @@ fn writer<'a>(
         options,
         table.partition_type(spec),
     )?)
-}
-
-fn spec_of(table: &Table, spec_id: i32) -> Result<&Arc<PartitionSpec>> {
-    table.metadata().spec_by_id(spec_id).ok_or_else(|| {
-        let reason = format!("table `{}` has no such spec", table.name());
-        drumlin_format::Error::invalid(format!("partition spec id {spec_id}"), reason).into()
-    })
 }
 
 /// Whether the list says all of a manifest that a list of the version has to say.

@@ -1,12 +1,11 @@
 //! The table properties that commits follow.
 
-use std::collections::BTreeMap;
-use std::str::FromStr;
 use std::time::Duration;
 
 use drumlin_format::metadata::TableMetadata;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::properties::Properties;
 
 /// How commits are tried again, and how manifests are merged.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,55 +41,38 @@ impl CommitProperties {
     /// What the table says, or the defaults of the reference implementation.
     ///
     /// # Errors
-    /// [`Error::Property`] for a value that cannot be read.
+    /// [`Error::Property`](crate::Error::Property) for a value that cannot be read.
     pub fn of(metadata: &TableMetadata) -> Result<Self> {
-        let properties = metadata.properties();
+        let properties = Properties::new(metadata.properties());
         let policy = |of: &str, retries: usize, min_ms: u64| -> Result<RetryPolicy> {
             let ms = |name: &str, default| {
-                let key = format!("{of}.{name}");
-                value(properties, &key, default, "a number of milliseconds").map(Duration::from_millis)
+                let ms = properties.number(&format!("{of}.{name}"), default, "milliseconds");
+                ms.map(Duration::from_millis)
             };
             Ok(RetryPolicy {
-                retries: value(properties, &format!("{of}.num-retries"), retries, "a number")?,
+                retries: properties.number(&format!("{of}.num-retries"), retries, "retries")?,
                 min_wait: ms("min-wait-ms", min_ms)?,
                 max_wait: ms("max-wait-ms", 60_000)?,
                 total: ms("total-timeout-ms", 1_800_000)?,
             })
         };
-        let number = |key: &str, default: u64| value(properties, key, default, "a number");
         Ok(Self {
             retry: policy("commit.retry", 4, 100)?,
             status_check: policy("commit.status-check", 3, 1_000)?,
-            manifest_target_bytes: number("commit.manifest.target-size-bytes", 8 << 20)?,
-            min_manifests_to_merge: value(properties, "commit.manifest.min-count-to-merge", 100, "a number")?,
-            merge_manifests: value(
-                properties,
-                "commit.manifest-merge.enabled",
-                true,
-                "`true` or `false`",
+            manifest_target_bytes: properties.number(
+                "commit.manifest.target-size-bytes",
+                8 << 20,
+                "bytes",
             )?,
-            summary_partition_limit: value(properties, "write.summary.partition-limit", 0, "a number")?,
+            min_manifests_to_merge: properties.number(
+                "commit.manifest.min-count-to-merge",
+                100,
+                "manifests",
+            )?,
+            merge_manifests: properties.boolean("commit.manifest-merge.enabled", true)?,
+            summary_partition_limit: properties.number("write.summary.partition-limit", 0, "partitions")?,
         })
     }
-}
-
-/// The value of a property, or `default` where it is not set.
-fn value<T: FromStr>(
-    properties: &BTreeMap<String, String>,
-    key: &str,
-    default: T,
-    expected: &str,
-) -> Result<T> {
-    let Some(text) = properties.get(key) else {
-        return Ok(default);
-    };
-    let text = text.trim();
-    // `TRUE` is one to the reference implementation.
-    text.to_ascii_lowercase().parse().map_err(|_| Error::Property {
-        key: key.to_string(),
-        value: text.to_string(),
-        expected: expected.to_string(),
-    })
 }
 
 impl RetryPolicy {

@@ -3,8 +3,8 @@
 
 use drumlin_format::transform::hash::murmur3_x86_32;
 
-use super::options::Properties;
 use crate::error::Result;
+use crate::properties::Properties;
 
 /// Names the places of new data files, by the table's properties.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use datafusion::error::Result;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use drumlin_catalog::{ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
-use drumlin_datafusion::IcebergCatalogProvider;
+use drumlin_datafusion::{IcebergCatalogProvider, IcebergTableProvider};
 use drumlin_table::catalog::Catalog;
 use drumlin_table::storage::Storage;
 use object_store::local::LocalFileSystem;
@@ -89,8 +89,24 @@ async fn check(folder: &Path, pointer: Pointer, what: &str) -> bool {
     let ctx = session(folder, pointer, &Steps::counted()).await;
     let state = state(&ctx).await;
     assert!(state == BEFORE || state == AFTER, "{what}: {state:?}");
-    let old = integers(&ctx, "SELECT count(k), sum(v) FROM t TIMESTAMP AS OF now()").await;
-    assert_eq!(old, [state.to_vec()], "{what}");
+    let provider = ctx.table_provider("t").await.unwrap();
+    let table = provider
+        .downcast_ref::<IcebergTableProvider>()
+        .unwrap()
+        .table()
+        .clone();
+    let snapshots = table.metadata().snapshots();
+    let expected = [BEFORE, AFTER];
+    assert_eq!(snapshots.len(), if state == AFTER { 2 } else { 1 }, "{what}");
+    for (snapshot, expected) in snapshots.iter().zip(expected) {
+        let id = snapshot.snapshot_id;
+        let old = integers(
+            &ctx,
+            &format!("SELECT count(k), sum(v) FROM t VERSION AS OF {id}"),
+        )
+        .await;
+        assert_eq!(old, [expected.to_vec()], "{what}, snapshot {id}");
+    }
     if state == BEFORE {
         // The statement can be made again, and then has happened once.
         rows(&ctx, STATEMENT).await;

@@ -26,7 +26,7 @@ impl MetricsModes {
     /// By the table's properties. Without a default among them the first 100 leaf columns (or as many as another property
     /// says), level by level, have truncated bounds and the others nothing; columns of the sort order have bounds
     /// unless a property says otherwise.
-    pub fn of(properties: &mut Properties<'_>, metadata: &TableMetadata) -> Result<Self> {
+    pub(crate) fn of(properties: &mut Properties<'_>, metadata: &TableMetadata) -> Result<Self> {
         let schema = metadata.current_schema();
         let stated = properties.parsed::<MetricsMode>(DEFAULT, EXPECTED)?;
         let inferred: usize = properties

@@ -1,21 +1,19 @@
 //! How files are written, by the properties of the table and by what a caller says.
 //!
-//! - `properties`: properties by name, checked
 //! - `parquet`: row groups, pages, codecs, bloom filters
 //! - `metrics`: which metrics are kept of which column
 
 mod metrics;
 mod parquet;
-mod properties;
 
 use drumlin_format::metadata::TableMetadata;
 
 pub use metrics::MetricsModes;
 pub(super) use parquet::ParquetSettings;
-pub(super) use properties::Properties;
 
 use super::location::LocationProvider;
 use crate::error::{Error, Result};
+use crate::properties::Properties;
 
 /// The least limit of memory of a writer: row groups can be small, the parts of uploads are not.
 const LEAST_MEMORY_LIMIT_BYTES: usize = 512 << 20;

@@ -8,8 +8,8 @@ use drumlin_format::types::{PrimitiveType, Type};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 
-use super::properties::{Properties, boolean};
 use crate::error::Result;
+use crate::properties::{Properties, boolean};
 use crate::write::shape::FileShape;
 
 const CODEC: &str = "write.parquet.compression-codec";

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 
 /// The properties of a table, and what is to be said about them.
-pub struct Properties<'a> {
+pub(crate) struct Properties<'a> {
     properties: &'a BTreeMap<String, String>,
-    /// See [`super::WriteOptions::notes`].
+    /// See [`WriteOptions::notes`](crate::write::WriteOptions::notes).
     pub notes: Vec<String>,
 }
 
@@ -54,6 +54,15 @@ impl<'a> Properties<'a> {
             .unwrap_or(default))
     }
 
+    /// A number.
+    pub fn number<T: FromStr>(&self, key: &str, default: T, what: &str) -> Result<T> {
+        let Some(text) = self.text(key) else {
+            return Ok(default);
+        };
+        let wrong = |_| Self::wrong(key, text, format!("a number of {what}"));
+        text.trim().parse().map_err(wrong)
+    }
+
     /// A number above 0.
     pub fn positive<T: FromStr + PartialOrd + From<u8>>(
         &self,
@@ -91,7 +100,7 @@ impl<'a> Properties<'a> {
 }
 
 /// `true` or `false`, in any case.
-pub fn boolean(key: &str, text: &str) -> Result<bool> {
+pub(crate) fn boolean(key: &str, text: &str) -> Result<bool> {
     match text.trim() {
         t if t.eq_ignore_ascii_case("true") => Ok(true),
         t if t.eq_ignore_ascii_case("false") => Ok(false),
