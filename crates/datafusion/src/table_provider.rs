@@ -11,6 +11,7 @@ use datafusion::common::{Result, plan_datafusion_err, plan_err};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType, lit};
 use datafusion::physical_plan::ExecutionPlan;
+use drumlin_format::snapshot::MAIN_BRANCH;
 use drumlin_table::arrow::schema_to_arrow;
 use drumlin_table::{Table, TableVersion};
 
@@ -20,7 +21,7 @@ use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
 use crate::scalar::to_scalar;
 use crate::scan::builder::ScanBuilder;
-use crate::write::{WriteMode, WriteTarget, insert_exec};
+use crate::write::{ChangedRows, WriteMode, WriteTarget, insert_exec, place_columns};
 
 /// Why tables that have no [`WriteTarget`] are only read.
 pub(crate) const READ_ONLY: &str = "it is only read here: it was opened without its catalog, which alone knows the current \
@@ -44,6 +45,8 @@ pub struct IcebergTableProvider {
     columns: Arc<TableColumns>,
     metadata_columns: bool,
     target: Option<WriteTarget>,
+    /// Set where the rows of its scan are to be changed.
+    changed_rows: Option<ChangedRows>,
     /// What writers store in columns that are left out, where that is not null.
     defaults: Arc<HashMap<String, Expr>>,
 }
@@ -68,6 +71,7 @@ impl IcebergTableProvider {
             table,
             metadata_columns: false,
             target: None,
+            changed_rows: None,
             defaults: Arc::new(defaults),
         })
     }
@@ -102,13 +106,60 @@ impl IcebergTableProvider {
         }
     }
 
-    /// The same, whose writes go to a branch.
-    pub(crate) fn on_branch(&self, branch: String) -> Self {
-        let target = self.target.clone();
+    /// The same, whose scan is of rows that are to be changed: it tells their places in columns behind all others, and what
+    /// it has read to whoever changes them.
+    ///
+    /// # Errors
+    /// A column of the table has the name of such a column.
+    pub(crate) fn changing_rows(&self) -> Result<Self> {
+        let mut fields: Vec<FieldRef> = self.schema.fields().iter().cloned().collect();
+        fields.extend(place_columns(&self.table)?);
+        Ok(Self {
+            schema: Arc::new(marked(fields)),
+            changed_rows: Some(ChangedRows::default()),
+            ..self.clone()
+        })
+    }
+
+    /// Which rows are changed, if any are to be.
+    pub(crate) fn changed_rows(&self) -> Option<&ChangedRows> {
+        self.changed_rows.as_ref()
+    }
+
+    /// The same with more known of the rows that are changed.
+    pub(crate) fn with_changed_rows(&self, changed_rows: ChangedRows) -> Self {
         Self {
-            target: target.map(|target| target.on_branch(Some(branch))),
+            changed_rows: Some(changed_rows),
             ..self.clone()
         }
+    }
+
+    /// Where it may be written to.
+    pub(crate) fn write_target(&self) -> Option<&WriteTarget> {
+        self.target.as_ref()
+    }
+
+    /// Defaults and name mapping.
+    pub(crate) fn columns(&self) -> &Arc<TableColumns> {
+        &self.columns
+    }
+
+    /// The head of a branch, which is written to.
+    ///
+    /// # Errors
+    /// There is no such branch.
+    pub(crate) fn on_branch(&self, branch: String) -> Result<Self> {
+        let target = self.target.clone();
+        // A branch `main` of a table without snapshots is not there yet.
+        let version = TableVersion::Branch(branch.clone());
+        let pinned = match self.table.snapshot().is_none() && branch == MAIN_BRANCH {
+            true => self.clone(),
+            false => self.at_version(&version)?,
+        };
+        Ok(Self {
+            target: target.map(|target| target.on_branch(Some(branch))),
+            ..pinned
+        })
     }
 
     /// The same with what happens to the rows of the table when others are inserted.
@@ -197,14 +248,20 @@ impl TableProvider for IcebergTableProvider {
                 .collect::<Result<Vec<_>>>()?,
         };
         let predicate = to_predicate(filters, self.table.schema());
-        let plan = self.table.plan_scan(&predicate).await.map_err(external)?;
+        let mut plan = self.table.plan_scan(&predicate).await.map_err(external)?;
+        let target = match &self.changed_rows {
+            Some(rows) => Some(rows.scanned(&mut plan, &self.table, predicate, session)?),
+            None => None,
+        };
         let builder = ScanBuilder {
-            session,
+            config: session.config(),
+            runtime: session.runtime_env(),
             table: &self.table,
             columns: &self.columns,
             projection,
             // Rows that a filter takes away must not count.
             limit: limit.filter(|_| filters.is_empty()),
+            target,
         };
         builder.build(plan)
     }

@@ -27,6 +27,7 @@ pub mod error;
 pub mod memory;
 pub mod predicate;
 mod properties;
+pub mod row_changes;
 pub mod scan;
 pub mod storage;
 pub mod table;

@@ -20,6 +20,11 @@ pub fn to_predicate(filters: &[Expr], schema: &Schema) -> Predicate {
     Predicate::all(filters.iter().map(|f| wider(f, schema)))
 }
 
+/// A predicate that is TRUE, FALSE and unknown where the condition is, if there is one.
+pub fn to_exact_predicate(condition: &Expr, schema: &Schema) -> Option<Predicate> {
+    exact(condition, schema)
+}
+
 /// Keeps every row that the filter keeps, perhaps more.
 fn wider(filter: &Expr, schema: &Schema) -> Predicate {
     match filter {

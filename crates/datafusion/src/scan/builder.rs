@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
-use datafusion::catalog::Session;
 use datafusion::common::stats::Precision;
-use datafusion::common::{Result, ScalarValue, Statistics, plan_err};
+use datafusion::common::{Result, ScalarValue, Statistics, plan_datafusion_err, plan_err};
 use datafusion::config::TableParquetOptions;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
@@ -15,12 +14,14 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, Fi
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::object_store::memory::InMemory;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricValue, Time};
+use datafusion::prelude::SessionConfig;
 use datafusion_datasource::compute_all_files_statistics;
 use drumlin_format::manifest::{DataFile, FileFormat};
 use drumlin_format::partition::PartitionSpec;
@@ -44,6 +45,7 @@ use crate::metadata_columns::{
 use crate::projection::adapter::{FileColumns, TableColumns};
 use crate::scalar::{struct_to_scalar, to_scalar};
 use crate::table_provider::marked;
+use crate::write::{FILE_ID as FILE_PLACE_ID, ScannedTarget};
 
 /// Columns times files of which a scan carries statistics, some 300 bytes each. Beyond it only the number of all rows
 /// is told.
@@ -51,8 +53,10 @@ const MAX_FILE_COLUMN_STATISTICS: usize = 200_000;
 
 /// What a scan is built from.
 pub struct ScanBuilder<'a> {
-    /// The session that runs it.
-    pub session: &'a dyn Session,
+    /// The options of the session that runs it.
+    pub config: &'a SessionConfig,
+    /// Where it runs.
+    pub runtime: &'a Arc<RuntimeEnv>,
     /// The table, pinned.
     pub table: &'a Table,
     /// Defaults and name mapping.
@@ -61,6 +65,8 @@ pub struct ScanBuilder<'a> {
     pub projection: Vec<FieldRef>,
     /// Rows that are enough.
     pub limit: Option<usize>,
+    /// Set where the rows are to be changed.
+    pub(crate) target: Option<Arc<ScannedTarget>>,
 }
 
 impl ScanBuilder<'_> {
@@ -73,7 +79,7 @@ impl ScanBuilder<'_> {
     }
 
     /// The scan of the planned files with these columns.
-    pub(super) fn scan(
+    pub(crate) fn scan(
         &self,
         plan: &ScanPlan,
         columns: &[FieldRef],
@@ -86,7 +92,7 @@ impl ScanBuilder<'_> {
                 .any(|f| is_position(f) || field_id(f) == Some(ROW_ID_ID));
         let stored = columns.iter().filter(|f| !is_position(f));
         let mut stored: Vec<FieldRef> = stored.cloned().collect();
-        let mut deletes = ScanDeletes::new(plan, self.table, self.session.runtime_env());
+        let mut deletes = ScanDeletes::new(plan, self.table, self.runtime);
         stored.extend(deletes.key_fields());
         let file_schema = Arc::new(marked(stored));
         let mut table_schema = TableSchema::builder(Arc::clone(&file_schema));
@@ -103,7 +109,8 @@ impl ScanBuilder<'_> {
         }
         let description = self.description(&plan.summary);
         let source = IcebergSource::try_new(parquet, Arc::clone(self.columns), deletes, description)?
-            .with_nan_columns(nan_columns(&plan.tasks, &file_schema));
+            .with_nan_columns(nan_columns(&plan.tasks, &file_schema))
+            .with_target(self.target.clone());
         let output = |f: &FieldRef| {
             let name = if is_position(f) { ROW_POSITION } else { f.name() };
             let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new_with_schema(name, &scanned)?);
@@ -125,7 +132,7 @@ impl ScanBuilder<'_> {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         // Files are read through the source's own reader factory; the session only has to know a store by this name.
         let url = ObjectStoreUrl::parse("iceberg://tables")?;
-        let runtime = self.session.runtime_env();
+        let runtime = self.runtime;
         if runtime.object_store(&url).is_err() {
             runtime.register_object_store(url.as_ref(), Arc::new(InMemory::new()));
         }
@@ -138,14 +145,14 @@ impl ScanBuilder<'_> {
 
     pub(super) fn parquet_source(&self, table_schema: TableSchema) -> ParquetSource {
         let mut options = TableParquetOptions {
-            global: self.session.config_options().execution.parquet.clone(),
+            global: self.config.options().execution.parquet.clone(),
             ..TableParquetOptions::default()
         };
         // The old 96-bit timestamps are instants; the adapter drops the zone where the column has none.
         options.global.coerce_int96 = Some("us".into());
         options.global.coerce_int96_tz = Some("UTC".into());
         let store = RoutingStore::new(self.table.storage().clone()).needed_for(self.table.files_needed_for());
-        let cache = self.session.runtime_env().cache_manager.get_file_metadata_cache();
+        let cache = self.runtime.cache_manager.get_file_metadata_cache();
         let factory = CachedParquetFileReaderFactory::new(Arc::new(store), cache);
         let mut source = ParquetSource::new(table_schema)
             .with_parquet_file_reader_factory(Arc::new(CheckedReaderFactory::new(factory)))
@@ -174,13 +181,13 @@ impl ScanBuilder<'_> {
         let with_columns = tasks.len().saturating_mul(scanned.fields().len()) <= MAX_FILE_COLUMN_STATISTICS;
         let mut specs = HashMap::new();
         let mut files = Vec::with_capacity(tasks.len());
-        for task in tasks {
+        for (place, task) in tasks.iter().enumerate() {
             let spec = specs
                 .entry(task.spec().spec_id())
                 .or_insert_with(|| SpecColumns::new(self.table, task.spec(), scanned));
-            files.push(self.file(task, spec, scanned, with_columns)?);
+            files.push(self.file(task, place, spec, scanned, with_columns)?);
         }
-        let groups = balanced(files, self.session.config().target_partitions());
+        let groups = balanced(files, self.config.target_partitions());
         if groups.is_empty() {
             // No file at all: still one partition, of no rows.
             let mut none = Statistics::new_unknown(scanned);
@@ -211,6 +218,7 @@ impl ScanBuilder<'_> {
     fn file(
         &self,
         task: &FileTask,
+        place: usize,
         spec: &SpecColumns,
         scanned: &SchemaRef,
         with_columns: bool,
@@ -238,7 +246,7 @@ impl ScanBuilder<'_> {
         let columns = Arc::new(FileColumns {
             path: file.file_path.to_string(),
             format: file.file_format.clone(),
-            constants: spec.constants(task)?,
+            constants: spec.constants(task, place)?,
             first_row_id: file.first_row_id,
             sequence_number: task.sequence_number(),
             record_count: file.record_count,
@@ -317,6 +325,8 @@ struct SpecColumns {
     /// The partition type of all specs, and the field ids of this one by place; if `_partition` is read.
     partition: Option<(StructType, Vec<i32>)>,
     reads_file: bool,
+    /// Whether the place of a file among the tasks is read.
+    reads_file_place: bool,
     reads_spec_id: bool,
     /// Whether equality deletes are joined.
     reads_scope: bool,
@@ -350,12 +360,13 @@ impl SpecColumns {
                 (unified_partition_type(table), ids)
             }),
             reads_file: reads(FILE_ID),
+            reads_file_place: reads(FILE_PLACE_ID),
             reads_spec_id: reads(SPEC_ID_ID),
             reads_scope: reads(SCOPE_ID),
         }
     }
 
-    fn constants(&self, task: &FileTask) -> Result<HashMap<i32, ScalarValue>> {
+    fn constants(&self, task: &FileTask, place: usize) -> Result<HashMap<i32, ScalarValue>> {
         let file = task.data_file();
         let mut constants = HashMap::new();
         for (source, column, place) in &self.identities {
@@ -364,6 +375,10 @@ impl SpecColumns {
         }
         if self.reads_file {
             constants.insert(FILE_ID, ScalarValue::from(file.file_path.as_ref()));
+        }
+        if self.reads_file_place {
+            let place = i32::try_from(place).map_err(|_| plan_datafusion_err!("a scan of {place} files"))?;
+            constants.insert(FILE_PLACE_ID, ScalarValue::from(place));
         }
         if self.reads_spec_id {
             constants.insert(SPEC_ID_ID, ScalarValue::from(self.spec_id));

@@ -58,7 +58,7 @@ struct KeyJoin {
 impl ScanBuilder<'_> {
     /// The joins that a plan needs, if its keys do not fit into memory. Keys inside of structs are always held there.
     pub(super) fn key_joins(&self, plan: &ScanPlan) -> Option<KeyJoins> {
-        let MemoryLimit::Finite(limit) = self.session.runtime_env().memory_pool.memory_limit() else {
+        let MemoryLimit::Finite(limit) = self.runtime.memory_pool.memory_limit() else {
             return None;
         };
         let groups = plan.equality_deletes();
@@ -194,10 +194,10 @@ impl KeyJoin {
             self.files.len()
         );
         let none = ScanPlan::default();
-        let deletes = ScanDeletes::new(&none, scan.table, scan.session.runtime_env());
+        let deletes = ScanDeletes::new(&none, scan.table, scan.runtime);
         let parquet = scan.parquet_source(schema);
         let source = IcebergSource::try_new(parquet, Arc::new(columns), deletes, description)?;
-        let groups = balanced(files, scan.session.config().target_partitions());
+        let groups = balanced(files, scan.config.target_partitions());
         scan.plan_of(Arc::new(source), groups, totals, None)
     }
 }

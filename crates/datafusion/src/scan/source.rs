@@ -29,6 +29,7 @@ use super::deleted_rows::ScanDeletes;
 use super::open::{FileMorselizer, FileOpening};
 use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS_ID, ROW_ID_ID};
 use crate::projection::adapter::TableColumns;
+use crate::write::ScannedTarget;
 
 /// Columns that are made from positions or by the file, after row filters.
 const MADE_IDS: [i32; 3] = [POS_ID, ROW_ID_ID, LAST_UPDATED_SEQUENCE_NUMBER_ID];
@@ -54,6 +55,8 @@ pub struct IcebergSource {
     pub(super) batch_size: usize,
     /// Floating-point columns that may hold NaN.
     nan_columns: Arc<HashSet<String>>,
+    /// Set where the rows that are read are to be changed.
+    target: Option<Arc<ScannedTarget>>,
 }
 
 impl IcebergSource {
@@ -75,6 +78,7 @@ impl IcebergSource {
             description: description.into(),
             batch_size: DEFAULT_BATCH_SIZE,
             nan_columns: Arc::default(),
+            target: None,
         };
         let schema = Arc::clone(source.parquet.table_schema().table_schema());
         let all: Vec<usize> = (0..schema.fields().len()).collect();
@@ -112,6 +116,18 @@ impl IcebergSource {
     pub fn with_nan_columns(mut self, columns: HashSet<String>) -> Self {
         self.nan_columns = Arc::new(columns);
         self
+    }
+
+    /// The same, whose rows are to be changed.
+    #[must_use]
+    pub(crate) fn with_target(mut self, target: Option<Arc<ScannedTarget>>) -> Self {
+        self.target = target;
+        self
+    }
+
+    /// What is read, where the rows are to be changed.
+    pub(crate) fn target(&self) -> Option<&Arc<ScannedTarget>> {
+        self.target.as_ref()
     }
 
     /// This source over what `changed` made of its Parquet source.

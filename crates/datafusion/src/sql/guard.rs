@@ -1,4 +1,4 @@
-//! Statements that would change an Iceberg table are refused by name.
+//! Statements that would change an Iceberg table that is only read are refused by name.
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::plan_err;
@@ -9,14 +9,13 @@ use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{LogicalPlan, WriteOp};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::insert::provider_of;
+use super::target::provider_of;
 use super::version::as_versioned;
 use crate::table_provider::READ_ONLY;
 
-/// Refuses `DELETE`, `UPDATE`, `MERGE` and `TRUNCATE` on Iceberg tables, and `INSERT` on those that were opened without a catalog.
+/// Refuses statements that write to Iceberg tables which were opened without a catalog or at a version.
 ///
-/// It runs as an analyzer rule, so before any optimizer rule can move the filters of a `DELETE` to where the table
-/// would not see them and delete every row.
+/// It runs as an analyzer rule, before those that plan such statements.
 #[derive(Debug, Default)]
 pub struct ReadOnlyGuard;
 
@@ -31,7 +30,7 @@ impl AnalyzerRule for ReadOnlyGuard {
     }
 }
 
-/// An error if `plan` changes rows of an Iceberg table anywhere, or inserts rows into one that is only read, also below
+/// An error if `plan` writes to an Iceberg table that is only read, also below
 /// `EXPLAIN` or `PREPARE`.
 pub(crate) fn refuse_writes(plan: &LogicalPlan) -> Result<()> {
     plan.apply(|node| {
@@ -39,22 +38,20 @@ pub(crate) fn refuse_writes(plan: &LogicalPlan) -> Result<()> {
             && let Ok(provider) = source_as_provider(&dml.target)
             && as_versioned(provider.as_ref()).is_some()
         {
-            let (verb, inserts) = match &dml.op {
-                WriteOp::Insert(InsertOp::Append) => ("INSERT INTO", true),
-                WriteOp::Insert(InsertOp::Overwrite) => ("INSERT OVERWRITE", true),
-                WriteOp::Insert(InsertOp::Replace) => ("REPLACE INTO", false),
-                WriteOp::Delete => ("DELETE FROM", false),
-                WriteOp::Update => ("UPDATE", false),
-                WriteOp::Ctas => ("CREATE TABLE AS", false),
-                WriteOp::Truncate => ("TRUNCATE", false),
-                WriteOp::MergeInto(_) => ("MERGE INTO", false),
-                other => (other.name(), false),
+            let verb = match &dml.op {
+                WriteOp::Insert(InsertOp::Append) => "INSERT INTO",
+                WriteOp::Insert(InsertOp::Overwrite) => "INSERT OVERWRITE",
+                WriteOp::Insert(InsertOp::Replace) => "REPLACE INTO",
+                WriteOp::Delete => "DELETE FROM",
+                WriteOp::Update => "UPDATE",
+                WriteOp::Ctas => "CREATE TABLE AS",
+                WriteOp::Truncate => "TRUNCATE",
+                WriteOp::MergeInto(_) => "MERGE INTO",
+                other => other.name(),
             };
             let table = &dml.table_name;
-            if !inserts {
-                return plan_err!(
-                    "{verb} {table}: Drumlin does not change rows of Iceberg tables yet; change them with another engine"
-                );
+            if let WriteOp::Insert(InsertOp::Replace) | WriteOp::Ctas = &dml.op {
+                return plan_err!("{verb} {table}: Iceberg tables have no keys to replace rows by; use MERGE INTO");
             }
             let why = match provider_of(provider.as_ref()) {
                 Some(table) => table.why_read_only(),

@@ -8,6 +8,7 @@ use drumlin_table::storage::Storage;
 
 use super::guard::ReadOnlyGuard;
 use super::relation_planner::TimeTravelPlanner;
+use super::row_changes::RowChangeRule;
 use super::store_assignment::StoreAssignment;
 use super::table_function::{self, IcebergScanFunction};
 use crate::catalog::IcebergTableFactory;
@@ -71,5 +72,6 @@ impl IcebergStateBuilderExt for SessionStateBuilder {
             .insert(0, Arc::new(TimeTravelPlanner));
         self.with_analyzer_rule(Arc::new(ReadOnlyGuard))
             .with_analyzer_rule(Arc::new(StoreAssignment))
+            .with_analyzer_rule(Arc::new(RowChangeRule))
     }
 }

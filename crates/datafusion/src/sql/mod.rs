@@ -17,7 +17,8 @@
 //! puts them back into the syntax tree and resolves selectors → `table_function` opens what `iceberg_scan` reads →
 //! `hidden_columns` finds the metadata columns it names → DataFusion's planner, which asks `statement_planner` for the
 //! tables that have a version or show metadata columns and for the calls of `iceberg_scan` → `insert` puts the query of an
-//! INSERT into its table → `guard` refuses other writes. Statements that make or drop tables and schemas of Iceberg catalogs
+//! INSERT into its table, `row_changes` makes a plan of a DELETE, UPDATE or MERGE → `guard` refuses writes to tables that are only
+//! read. Statements that make or drop tables and schemas of Iceberg catalogs
 //! never get that far: `ddl` parses and runs them.
 //!
 //! # Metadata columns
@@ -70,10 +71,12 @@ mod install;
 mod loaded;
 mod references;
 mod relation_planner;
+mod row_changes;
 mod split;
 mod statement_planner;
 mod store_assignment;
 mod table_function;
+mod target;
 mod timestamp;
 mod version;
 
@@ -101,6 +104,7 @@ use crate::session::storage_of;
 pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
 pub use relation_planner::TimeTravelPlanner;
+pub use row_changes::RowChangeRule;
 pub use split::{SqlStatement, split_statements};
 pub use store_assignment::StoreAssignment;
 pub use version::{TableVersion, VersionedTable, as_versioned};
@@ -169,13 +173,17 @@ pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>
 async fn plan_of(state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
     let (mut parsed, clauses, by_name) = parse(&state, statement)?;
     let (state, insertion) = insert::take(&mut parsed, by_name, state).await?;
+    let (state, change) = row_changes::take(&mut parsed, state).await?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
     let scans = table_function::open(&mut parsed, &storage_of(state.config()), &milliseconds).await?;
-    let planner = Arc::new(StatementPlanner::new(scans));
+    let planner = Arc::new(StatementPlanner::new(scans, change.as_ref().map(|change| change.target())));
     let mut plan = hidden_columns::plan(state.clone(), parsed, planner).await?;
     if let Some(insertion) = insertion {
         plan = insertion.plan(plan, &state)?;
+    }
+    if let Some(change) = change {
+        plan = change.plan(plan, &state)?;
     }
     guard::refuse_writes(&plan)?;
     Ok(plan)
@@ -195,6 +203,7 @@ fn parse(
     let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
     let dialect = split::dialect(state)?;
     let (tokens, by_name) = insert::take_by_name(statement.tokens.clone());
+    let tokens = row_changes::take_stars(tokens);
     let (tokens, clauses) = clause::take_clauses(tokens, dialect.as_ref(), recursion_limit)?;
     let mut parsed = DFParserBuilder::new(tokens)
         .with_dialect(dialect.as_ref())

@@ -18,6 +18,7 @@ use super::clause::{Requested, requested};
 use super::table_function::{self, call_function};
 use super::timestamp;
 use super::version::{TableVersion, as_versioned};
+use crate::IcebergTableProvider;
 
 /// Claims every table reference with a version: Iceberg tables are pinned at it, all others are refused. Calls of
 /// `iceberg_scan` are claimed, too, so that each is planned under a name of its own.
@@ -228,6 +229,27 @@ impl Referenced {
         if self.scan.is_some() {
             plan = plan.alias(self.reference.clone())?;
         }
+        Ok((plan.build()?, shown.into_values().collect()))
+    }
+}
+
+impl Referenced {
+    /// A scan whose rows are to be changed: [`scan`](Self::scan) with the places of rows besides.
+    pub(super) fn scan_of_changes(&self, metadata_columns: &BTreeSet<String>) -> Result<(LogicalPlan, Vec<String>)> {
+        let Some(table) = self.provider.downcast_ref::<IcebergTableProvider>() else {
+            return plan_err!("`{}` is no Iceberg table", self.reference);
+        };
+        let own = table.schema().fields().len();
+        let all = table.with_metadata_columns();
+        let shown: BTreeMap<usize, String> = (all.schema().fields().iter().enumerate().skip(own))
+            .filter(|(_, field)| metadata_columns.contains(field.name()))
+            .map(|(i, field)| (i, field.name().clone()))
+            .collect();
+        let places = all.schema().fields().len();
+        let all = all.changing_rows()?;
+        let columns = (0..own).chain(shown.keys().copied()).chain(places..all.schema().fields().len());
+        let source = provider_as_source(Arc::new(all.clone()));
+        let plan = LogicalPlanBuilder::scan(self.reference.clone(), source, Some(columns.collect()))?;
         Ok((plan.build()?, shown.into_values().collect()))
     }
 }

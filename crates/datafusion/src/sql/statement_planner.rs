@@ -1,7 +1,7 @@
 //! Plans the relations of one statement.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::common::{TableReference, plan_err};
 use datafusion::error::Result;
@@ -14,9 +14,10 @@ use datafusion::sql::sqlparser::ast::{Ident, TableAlias, TableAliasColumnDef, Ta
 use datafusion::sql::sqlparser::tokenizer::Location;
 
 use super::hidden_columns::{FromColumns, Shown};
-use super::relation_planner::{referenced, refuse_modifiers};
+use super::relation_planner::{Referenced, referenced, refuse_modifiers};
 use super::table_function::Scans;
 use super::table_location;
+use crate::IcebergTableProvider;
 
 /// Marks a FROM clause whose columns are to be reported. No identifier of a statement can be this one.
 const FROM_MARK: &str = "\0columns of FROM ";
@@ -31,10 +32,12 @@ pub(super) fn from_mark(index: usize) -> TableAlias {
     }
 }
 
-/// The relation planner of one statement: versions, metadata columns, calls of `iceberg_scan`, and reports of marked FROM clauses.
+/// The relation planner of one statement: the table that it changes, versions, metadata columns, calls of `iceberg_scan`, and reports of marked FROM clauses.
 #[derive(Debug)]
 pub(super) struct StatementPlanner {
     scans: Scans,
+    /// The table whose rows are changed, at its place.
+    changed: Option<(Location, IcebergTableProvider)>,
     pass: Mutex<Pass>,
 }
 
@@ -49,10 +52,11 @@ struct Pass {
 }
 
 impl StatementPlanner {
-    /// `scans`: what the calls of `iceberg_scan` read.
-    pub(super) fn new(scans: Scans) -> Self {
+    /// `scans`: what the calls of `iceberg_scan` read; `changed`: the table whose rows the statement changes.
+    pub(super) fn new(scans: Scans, changed: Option<(Location, IcebergTableProvider)>) -> Self {
         Self {
             scans,
+            changed,
             pass: Mutex::default(),
         }
     }
@@ -96,7 +100,13 @@ impl StatementPlanner {
         let wanted = location
             .and_then(|at| self.pass().wanted.get(&at).cloned())
             .unwrap_or_default();
-        let table = if is_function && version.is_none() {
+        let changed = match &self.changed {
+            Some((at, provider)) if location == Some(*at) => Some(provider),
+            _ => None,
+        };
+        let table = if let Some(provider) = changed {
+            changed_table(factor, provider, context)?
+        } else if is_function && version.is_none() {
             let Some(table) = location.and_then(|at| self.scans.get(&at)) else {
                 return Ok(None);
             };
@@ -111,8 +121,11 @@ impl StatementPlanner {
             };
             table
         };
-        let (plan, columns) = table.scan(&wanted)?;
-        if version.is_none() && !is_function && columns.is_empty() {
+        let (plan, columns) = match changed {
+            Some(_) => table.scan_of_changes(&wanted)?,
+            None => table.scan(&wanted)?,
+        };
+        if changed.is_none() && version.is_none() && !is_function && columns.is_empty() {
             return Ok(None);
         }
         let mut alias = alias.clone();
@@ -160,6 +173,26 @@ impl StatementPlanner {
         self.pass().froms.insert(index, FromColumns { all, wildcard });
         plan_err!("the columns of FROM are known: plan the statement again")
     }
+}
+
+/// The table whose rows are changed.
+fn changed_table(
+    factor: &TableFactor,
+    provider: &IcebergTableProvider,
+    context: &mut dyn RelationPlannerContext,
+) -> Result<Referenced> {
+    let TableFactor::Table { name, version, .. } = factor else {
+        return plan_err!("`{factor}` is no table whose rows can be changed");
+    };
+    if version.is_some() {
+        return plan_err!("a write goes to the current state of `{name}`, not to a version of it");
+    }
+    refuse_modifiers(name, factor, "a statement that changes rows")?;
+    Ok(Referenced {
+        reference: context.object_name_to_table_reference(name.clone())?,
+        scan: None,
+        provider: Arc::new(provider.clone()),
+    })
 }
 
 impl RelationPlanner for StatementPlanner {

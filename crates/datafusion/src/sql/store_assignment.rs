@@ -3,33 +3,14 @@
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::Result;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::insert::provider_of;
-use crate::IcebergTableProvider;
-use crate::write::store_plan;
-
-/// Whether a plan reads a table, at whatever version.
-fn reads(plan: &LogicalPlan, table: &IcebergTableProvider) -> Result<bool> {
-    let id = table.table().metadata().table_uuid();
-    let mut found = false;
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Ok(provider) = source_as_provider(&scan.source)
-            && let Some(read) = provider_of(provider.as_ref())
-            && read.table().metadata().table_uuid() == id
-        {
-            found = true;
-            return Ok(TreeNodeRecursion::Stop);
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(found)
-}
+use super::target::provider_of;
+use crate::write::{reads, store_plan};
 
 /// Puts store assignment in the place of DataFusion's silent casts where rows are inserted into Iceberg tables by
 /// `SessionContext::sql` or `DataFrame::write_table`.

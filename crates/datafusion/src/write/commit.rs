@@ -18,9 +18,13 @@ use datafusion::physical_plan::{
 };
 use drumlin_format::manifest::DataFile;
 use drumlin_table::Table;
+use drumlin_table::predicate::Predicate;
+use drumlin_table::transaction::{SnapshotChange, Transaction};
 use futures::TryStreamExt;
 
 use super::files::{UnlessCommitted, WrittenFiles};
+use super::row_changes::columns::{Places, Twice, add_encoded};
+use super::row_changes::commit::ChangeCommit;
 use super::target::{Making, WriteMode, WriteTarget};
 use super::writers::decoded;
 use crate::error::external;
@@ -47,10 +51,40 @@ pub struct IcebergCommitExec {
     /// The table that files were written for.
     table: Table,
     target: WriteTarget,
-    mode: WriteMode,
+    work: Work,
     files: Arc<WrittenFiles>,
     started: Arc<AtomicBool>,
     properties: Arc<PlanProperties>,
+}
+
+/// What is committed.
+#[derive(Debug, Clone)]
+pub(super) enum Work {
+    /// Rows that are inserted.
+    Insert(WriteMode),
+    /// Rows that are changed.
+    Changes(Arc<ChangeCommit>),
+    /// The removal of all rows, of which there are so many.
+    Truncate(u64),
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Insert(mode) => mode.fmt(f),
+            Self::Changes(changes) => changes.fmt(f),
+            Self::Truncate(rows) => write!(f, "truncate, rows={rows}"),
+        }
+    }
+}
+
+/// What all writers have done.
+struct Written {
+    data_files: Vec<DataFile>,
+    /// Rows in the place of none.
+    inserted: u64,
+    /// Rows that are changed.
+    places: Places,
 }
 
 impl IcebergCommitExec {
@@ -58,7 +92,7 @@ impl IcebergCommitExec {
         input: Arc<dyn ExecutionPlan>,
         table: Table,
         target: WriteTarget,
-        mode: WriteMode,
+        work: Work,
         files: Arc<WrittenFiles>,
     ) -> Self {
         let properties = PlanProperties::new(
@@ -71,7 +105,7 @@ impl IcebergCommitExec {
             input,
             table,
             target,
-            mode,
+            work,
             files,
             started: Arc::default(),
             properties: Arc::new(properties),
@@ -88,7 +122,7 @@ impl DisplayAs for IcebergCommitExec {
             Making::Replace(..) => write!(f, ", replace")?,
         }
         let branch = self.target.branch.as_deref().unwrap_or("main");
-        write!(f, ", branch={branch}, mode={}", self.mode)
+        write!(f, ", branch={branch}, mode={}", self.work)
     }
 }
 
@@ -124,7 +158,7 @@ impl ExecutionPlan for IcebergCommitExec {
             input: Arc::clone(input),
             table: self.table.clone(),
             target: self.target.clone(),
-            mode: self.mode.clone(),
+            work: self.work.clone(),
             files: Arc::clone(&self.files),
             started: Arc::clone(&self.started),
             properties: Arc::clone(&self.properties),
@@ -153,19 +187,27 @@ impl ExecutionPlan for IcebergCommitExec {
             );
         }
         let guard = UnlessCommitted::new(Arc::clone(&self.files));
-        let input = self.input.execute(0, context)?;
-        let (table, target, mode) = (self.table.clone(), self.target.clone(), self.mode.clone());
+        let input = self.input.execute(0, Arc::clone(&context))?;
+        let (table, target, work) = (self.table.clone(), self.target.clone(), self.work.clone());
         let files = Arc::clone(&self.files);
         let one = async move {
-            let (data_files, rows) = match collected(input, &table).await {
-                Ok(all) => all,
-                Err(error) => {
+            let done = match collected(input, &table, &work).await {
+                Ok(written) => work.done(written, &table, &target, &files, &context).await,
+                Err(error) => Err(error),
+            };
+            let done = match (done, &work) {
+                (Ok(done), _) => done,
+                (Err(error), work) => {
                     guard.remove().await;
-                    return Err(error);
+                    return Err(match (Twice::of(&error), work) {
+                        (Some(twice), Work::Changes(changes)) => changes.twice(twice, &table, &context).await,
+                        _ => error,
+                    });
                 }
             };
             guard.commit_begins();
-            let commit = tokio::spawn(commit(table, target, mode, data_files, files));
+            let rows = done.rows;
+            let commit = tokio::spawn(commit(done, target, files));
             commit
                 .await
                 .map_err(|error| DataFusionError::Execution(format!("the commit stopped: {error}")))??;
@@ -179,45 +221,101 @@ impl ExecutionPlan for IcebergCommitExec {
     }
 }
 
-/// The files and the number of rows of all writers.
-async fn collected(mut input: SendableRecordBatchStream, table: &Table) -> Result<(Vec<DataFile>, u64)> {
-    let (mut files, mut rows) = (Vec::new(), 0u64);
+/// What all writers have done.
+async fn collected(mut input: SendableRecordBatchStream, table: &Table, work: &Work) -> Result<Written> {
+    let mut written = Written {
+        data_files: Vec::new(),
+        inserted: 0,
+        places: Places::default(),
+    };
+    let unique = matches!(work, Work::Changes(changes) if changes.unique());
     while let Some(batch) = input.try_next().await? {
+        let [manifests, counts, files, positions] = batch.columns() else {
+            return internal_err!("expected what writers have done, found {}", batch.schema());
+        };
         let (Some(manifests), Some(counts)) = (
-            batch.column(0).as_binary_opt::<i32>(),
-            batch.column(1).as_primitive_opt::<UInt64Type>(),
+            manifests.as_binary_opt::<i32>(),
+            counts.as_primitive_opt::<UInt64Type>(),
         ) else {
             return internal_err!("expected files of writers, found {}", batch.schema());
         };
         for manifest in manifests.iter().flatten() {
-            files.extend(decoded(manifest, table)?);
+            written.data_files.extend(decoded(manifest, table)?);
         }
-        rows = counts.iter().flatten().fold(rows, u64::saturating_add);
+        let counts = counts.iter().flatten();
+        written.inserted = counts.fold(written.inserted, u64::saturating_add);
+        add_encoded(&mut written.places, files, positions, unique)?;
     }
-    Ok((files, rows))
+    Ok(written)
 }
 
-async fn commit(
-    table: Table,
-    target: WriteTarget,
-    mode: WriteMode,
-    data_files: Vec<DataFile>,
-    written: Arc<WrittenFiles>,
-) -> Result<()> {
-    let paths: Vec<Arc<str>> = data_files
-        .iter()
-        .map(|file| Arc::clone(&file.file_path))
-        .collect();
-    let result = match target.transaction(&table, &mode, data_files) {
-        Ok(Some(transaction)) => transaction.commit(target.catalog.as_ref()).await.map(|_| ()),
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
+/// What is left to commit.
+struct Done {
+    transaction: Option<Transaction>,
+    /// The files of the statement.
+    paths: Vec<Arc<str>>,
+    rows: u64,
+}
+
+impl Work {
+    /// What writers have done becomes a change of the table, which may take further files.
+    async fn done(
+        &self,
+        written: Written,
+        table: &Table,
+        target: &WriteTarget,
+        files: &Arc<WrittenFiles>,
+        context: &Arc<TaskContext>,
+    ) -> Result<Done> {
+        match self {
+            Self::Insert(mode) => Ok(Done {
+                paths: paths(&written.data_files),
+                rows: written.inserted,
+                transaction: target
+                    .transaction(table, mode, written.data_files)
+                    .map_err(external)?,
+            }),
+            Self::Changes(changes) => {
+                let Written {
+                    data_files,
+                    inserted,
+                    places,
+                } = written;
+                let read_at = target.head(table);
+                let changed = changes
+                    .apply(table, read_at, data_files, inserted, places, files, context)
+                    .await?;
+                Ok(Done {
+                    transaction: changed.change.map(|change| target.changing(table, change)),
+                    paths: changed.paths,
+                    rows: changed.rows,
+                })
+            }
+            Self::Truncate(rows) => {
+                let all = SnapshotChange::delete_files().remove_rows(Predicate::AlwaysTrue);
+                Ok(Done {
+                    transaction: target.head(table).map(|_| target.changing(table, all)),
+                    paths: Vec::new(),
+                    rows: *rows,
+                })
+            }
+        }
+    }
+}
+
+fn paths(files: &[DataFile]) -> Vec<Arc<str>> {
+    files.iter().map(|file| Arc::clone(&file.file_path)).collect()
+}
+
+async fn commit(done: Done, target: WriteTarget, written: Arc<WrittenFiles>) -> Result<()> {
+    let Some(transaction) = done.transaction else {
+        return Ok(());
     };
-    match result {
-        Ok(()) => Ok(()),
+    match transaction.commit(target.catalog.as_ref()).await {
+        Ok(_) => Ok(()),
         Err(error) => {
             if error.nothing_was_committed() {
-                written.remove(paths).await;
+                written.remove(done.paths).await;
             }
             Err(external(error))
         }

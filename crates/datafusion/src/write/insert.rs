@@ -20,7 +20,7 @@ use drumlin_table::predicate::Predicate;
 use drumlin_table::write::{WriteOptions, WriteProgress};
 
 use super::assignment::{is_assigned, literal, stored};
-use super::commit::IcebergCommitExec;
+use super::commit::{IcebergCommitExec, Work};
 use super::files::WrittenFiles;
 use super::layout::Layout;
 use super::options::PartitionOverwriteMode;
@@ -146,6 +146,26 @@ fn assigned(
     store_now(behind, of_plan, field.data_type(), column, table)
 }
 
+/// An expression over rows as a value of a column of the table.
+///
+/// # Errors
+/// No value of its type may be stored in the column.
+pub(crate) fn assign(
+    value: Expr,
+    rows: &DFSchema,
+    column: &NestedField,
+    table: &str,
+    config: &ConfigOptions,
+) -> Result<Expr> {
+    if let Expr::Literal(scalar, _) = without_alias(&value)
+        && let Some(scalar) = literal(scalar, column, zone(config))
+    {
+        return Ok(lit(scalar));
+    }
+    let from = value.get_type(rows)?;
+    store_now(Some(&value.clone()), value, &from, column, table)
+}
+
 /// [`stored`], but of the time of the statement, which has nanoseconds, what the column has no place for is cut. `behind` is the
 /// expression that gives the value.
 fn store_now(
@@ -200,17 +220,7 @@ pub(crate) fn store_values(
         }
         let mut stored_row = Vec::with_capacity(row.len());
         for (value, column) in row.into_iter().zip(columns) {
-            let in_type = match &value {
-                Expr::Literal(scalar, _) => literal(scalar, column, zone(config)),
-                _ => None,
-            };
-            stored_row.push(match in_type {
-                Some(scalar) => lit(scalar),
-                None => {
-                    let from = value.get_type(&empty)?;
-                    store_now(Some(&value.clone()), value, &from, column, table)?
-                }
-            });
+            stored_row.push(assign(value, &empty, column, table, config)?);
         }
         stored_rows.push(stored_row);
     }
@@ -281,14 +291,7 @@ fn replaced_casts(
                 let index = below.schema().index_of_column(inner)?;
                 assigned(&below, index, column, table, config)?
             }
-            Expr::Literal(value, _) => match literal(value, column, zone(config)) {
-                Some(value) => lit(value),
-                None => stored(inner.clone(), &value.data_type(), column, table)?,
-            },
-            other => {
-                let from = other.get_type(below.schema())?;
-                store_now(Some(other), other.clone(), &from, column, table)?
-            }
+            other => assign(other.clone(), below.schema(), column, table, config)?,
         };
         exprs.push(value.alias(&column.name));
     }
@@ -392,7 +395,7 @@ pub(crate) fn insert_exec(
         Arc::new(one),
         table.clone(),
         target.clone(),
-        mode,
+        Work::Insert(mode),
         files,
     )))
 }

@@ -36,6 +36,16 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Rows are not written.
+    pub(super) fn none() -> Self {
+        Self {
+            hashed: Vec::new(),
+            sorted: None,
+            sort_order_id: drumlin_format::sort::UNSORTED_ORDER_ID,
+            name: "none",
+        }
+    }
+
     /// What the properties and the sort order of a table ask for.
     pub(super) fn of(table: &Table, mode: Option<DistributionMode>) -> Result<Self> {
         let metadata = table.metadata();

@@ -14,6 +14,7 @@
 //! | `layout` | partition and sort terms as expressions over the rows that are written |
 //! | `writers` | `IcebergWriteExec` |
 //! | `commit` | `IcebergCommitExec` |
+//! | `row_changes` | DELETE, UPDATE and MERGE: the same writers and commit over rows that are changed |
 //! | `files` | the files that a statement has written, and who removes them |
 //! | `options` | options of the session |
 
@@ -23,6 +24,7 @@ mod files;
 mod insert;
 mod layout;
 mod options;
+mod row_changes;
 mod target;
 mod writers;
 
@@ -31,6 +33,9 @@ pub(crate) use insert::{
     Given, default_value, given_columns, insert_exec, insert_plan, store_plan, store_values,
 };
 pub use options::{IcebergOptions, PartitionOverwriteMode};
+pub(crate) use row_changes::{
+    Change, ChangePlan, ChangedRows, Clause, FILE_ID, POS, ScannedTarget, place_columns, reads,
+};
 pub use target::WriteTarget;
 pub(crate) use target::{Making, WriteMode};
 pub use writers::IcebergWriteExec;

@@ -77,11 +77,23 @@ impl WriteTarget {
     }
 
     /// The snapshot that the branch had when the table was read.
-    fn head(&self, table: &Table) -> Option<i64> {
+    pub(super) fn head(&self, table: &Table) -> Option<i64> {
         let metadata = table.metadata();
         match self.branch.as_deref() {
             None | Some(MAIN_BRANCH) => metadata.current_snapshot_id(),
             Some(branch) => metadata.refs().get(branch).map(|head| head.snapshot_id),
+        }
+    }
+
+    /// The commit of a change of the rows of the table.
+    pub(super) fn changing(&self, table: &Table, change: SnapshotChange) -> Transaction {
+        Transaction::new(table, self.ident.clone()).add(self.on_its_branch(change))
+    }
+
+    fn on_its_branch(&self, change: SnapshotChange) -> SnapshotChange {
+        match &self.branch {
+            Some(branch) => change.on_branch(branch),
+            None => change,
         }
     }
 
@@ -111,10 +123,7 @@ impl WriteTarget {
             WriteMode::OverwritePartitions => SnapshotChange::replace_partitions(files),
             WriteMode::OverwriteRows(rows) => SnapshotChange::overwrite(files).remove_rows(rows.clone()),
         };
-        let change = match &self.branch {
-            Some(branch) => change.on_branch(branch),
-            None => change,
-        };
+        let change = self.on_its_branch(change);
         // Rows that came since the query has read would be gone without having been read. A query that does not read the
         // table comes after them, as it were.
         let change = match self.reads_itself && *mode != WriteMode::Append {

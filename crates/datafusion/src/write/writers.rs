@@ -3,8 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, UInt64Array};
-use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use datafusion::arrow::array::{
+    ArrayRef, BinaryArray, Int32Array, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
+};
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryConsumer;
@@ -17,31 +20,43 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
 };
 use drumlin_format::avro::Codec;
+use drumlin_format::deletion_vector::DeletionVector;
 use drumlin_format::manifest::{
     DataFile, ManifestContent, ManifestProjection, ManifestWriter, ManifestWriterOptions, read_manifest,
 };
 use drumlin_format::manifest_list::ManifestFile;
 use drumlin_table::Table;
 use drumlin_table::arrow::schema_to_arrow;
+use drumlin_table::memory::MemoryAccount;
 use drumlin_table::write::{Arrangement, TableFileWriter, WriteOptions, WriteProgress};
-use futures::TryStreamExt;
+use futures::{Stream, StreamExt, TryStreamExt};
 
 use super::assignment::in_type;
 use super::files::WrittenFiles;
 use super::layout::Layout;
+use super::row_changes::columns::{self, ChangeColumns, Places};
 use crate::error::external;
+use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER, ROW_ID};
 use crate::scan::deleted_rows::PoolAccount;
 
-/// `manifest`: the data files of a writer, as the bytes of a manifest; `rows`: how many rows they have.
+/// What a writer has done:
+///
+/// | column | |
+/// |---|---|
+/// | `manifest` | its data files, as the bytes of a manifest |
+/// | `rows` | how many rows it has inserted |
+/// | `file`, `positions` | a data file whose rows are changed, by its place in the scan, and which rows, as the blob of a deletion vector |
 pub(super) static WRITTEN: LazyLock<SchemaRef> = LazyLock::new(|| {
     Arc::new(ArrowSchema::new(vec![
-        Field::new("manifest", DataType::Binary, false),
-        Field::new("rows", DataType::UInt64, false),
+        Field::new("manifest", DataType::Binary, true),
+        Field::new("rows", DataType::UInt64, true),
+        Field::new("file", DataType::Int32, true),
+        Field::new("positions", DataType::Binary, true),
     ]))
 });
 
 /// Writes the rows of its input to data files, one writer a partition. Each partition gives one row, which holds its
-/// files; they are part of no table before [`IcebergCommitExec`](super::IcebergCommitExec) commits them. If a writer fails or is
+/// files, and one for each data file in which it was told to change rows; they are part of no table before [`IcebergCommitExec`](super::IcebergCommitExec) commits them. If a writer fails or is
 /// dropped it removes its files.
 #[derive(Debug)]
 pub struct IcebergWriteExec {
@@ -51,6 +66,8 @@ pub struct IcebergWriteExec {
     layout: Layout,
     files: Arc<WrittenFiles>,
     progress: Arc<WriteProgress>,
+    /// What is in its input beside the rows to write.
+    changes: Option<ChangeColumns>,
     metrics: ExecutionPlanMetricsSet,
     properties: Arc<PlanProperties>,
 }
@@ -71,6 +88,7 @@ impl IcebergWriteExec {
             layout,
             files,
             progress: Arc::default(),
+            changes: None,
             metrics: ExecutionPlanMetricsSet::new(),
         }
     }
@@ -78,6 +96,14 @@ impl IcebergWriteExec {
     /// The same, which counts what it writes there.
     pub(super) fn with_progress(self, progress: Arc<WriteProgress>) -> Self {
         Self { progress, ..self }
+    }
+
+    /// The same over rows that are changed.
+    pub(super) fn with_changes(self, columns: ChangeColumns) -> Self {
+        Self {
+            changes: Some(columns),
+            ..self
+        }
     }
 
     /// What its writers have written so far, to show to whoever waits: the [`WriteProgress`] among the extensions of the
@@ -158,6 +184,7 @@ impl ExecutionPlan for IcebergWriteExec {
             layout: self.layout.clone(),
             files: Arc::clone(&self.files),
             progress: Arc::clone(&self.progress),
+            changes: self.changes,
             metrics: ExecutionPlanMetricsSet::new(),
             properties: properties(input),
         }))
@@ -177,8 +204,10 @@ impl ExecutionPlan for IcebergWriteExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&context))?;
-        let consumer = MemoryConsumer::new(format!("IcebergWriteExec[{partition}]"));
-        let memory = PoolAccount::new(consumer.register(context.memory_pool()));
+        let account = |what: &str| -> Arc<dyn MemoryAccount> {
+            let consumer = MemoryConsumer::new(format!("IcebergWriteExec[{partition}]{what}"));
+            Arc::new(PoolAccount::new(consumer.register(context.memory_pool())))
+        };
         let mut options = self.options.clone().with_partition_id(partition);
         let mut arrangement = Arrangement::FanOut;
         if self.layout.sorted.is_some() {
@@ -186,28 +215,38 @@ impl ExecutionPlan for IcebergWriteExec {
             arrangement = Arrangement::Clustered;
             options = options.sorted_by(self.layout.sort_order_id);
         }
-        let writer = TableFileWriter::new(
-            &self.table,
-            options,
-            arrangement,
-            Arc::new(memory),
-            Arc::clone(&self.progress),
-        )
-        .map_err(external)?;
+        let progress = Arc::clone(&self.progress);
+        let writer = TableFileWriter::new(&self.table, options, arrangement, account(""), progress);
+        let mut places = Places::default();
+        let lineage = self.changes.is_some_and(|columns| columns.row_id);
+        let schema = written_columns(&self.table, lineage);
+        let (writer, changes) = (writer.map_err(external)?, self.changes);
         let rows = MetricBuilder::new(&self.metrics).output_rows(partition);
         let files = MetricBuilder::new(&self.metrics).counter("files_written", partition);
         let bytes = MetricBuilder::new(&self.metrics).counter("bytes_written", partition);
+        let changed = MetricBuilder::new(&self.metrics).counter("rows_changed", partition);
         let (table, written) = (self.table.clone(), Arc::clone(&self.files));
+        let noted = account(" places");
         let one = async move {
-            let (data_files, count) = write_all(writer, input, &table, written).await?;
+            let (data_files, count, inserted) = match changes {
+                None => {
+                    let (files, count) = write_all(writer, input, &schema, &table, written).await?;
+                    (files, count, count)
+                }
+                Some(columns) => {
+                    let (mut inserted, mut places) = (0, &mut places);
+                    let new_rows = new_rows(input, columns, &mut places, &mut inserted, noted.as_ref());
+                    let (files, count) = write_all(writer, Box::pin(new_rows), &schema, &table, written).await?;
+                    (files, count, inserted)
+                }
+            };
             rows.add(usize::try_from(count).unwrap_or(usize::MAX));
             files.add(data_files.len());
             let size: i64 = data_files.iter().map(|file| file.file_size_in_bytes).sum();
             bytes.add(usize::try_from(size).unwrap_or_default());
-            let manifest: ArrayRef =
-                Arc::new(BinaryArray::from(vec![encoded(&data_files, &table)?.as_slice()]));
-            let columns = vec![manifest, Arc::new(UInt64Array::from(vec![count])) as ArrayRef];
-            Ok(RecordBatch::try_new(Arc::clone(&WRITTEN), columns)?)
+            let positions: u64 = places.values().map(DeletionVector::len).sum();
+            changed.add(usize::try_from(positions).unwrap_or(usize::MAX));
+            done(&encoded(&data_files, &table)?, inserted, &places)
         };
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             Arc::clone(&WRITTEN),
@@ -220,20 +259,70 @@ impl ExecutionPlan for IcebergWriteExec {
     }
 }
 
+/// What a writer has done, as [`WRITTEN`].
+fn done(manifest: &[u8], inserted: u64, places: &Places) -> Result<RecordBatch> {
+    let none = |of: &DataType, rows| new_null_array(of, rows);
+    let files: Vec<ArrayRef> = vec![
+        Arc::new(BinaryArray::from(vec![manifest])),
+        Arc::new(UInt64Array::from(vec![inserted])),
+        none(&DataType::Int32, 1),
+        none(&DataType::Binary, 1),
+    ];
+    let (files_of_places, positions) = columns::encoded(places)?;
+    let of_places: Vec<ArrayRef> = vec![
+        none(&DataType::Binary, files_of_places.len()),
+        none(&DataType::UInt64, files_of_places.len()),
+        files_of_places,
+        positions,
+    ];
+    let batches = [files, of_places].map(|columns| RecordBatch::try_new(Arc::clone(&WRITTEN), columns));
+    let [files, places] = batches;
+    Ok(concat_batches(&WRITTEN, &[files?, places?])?)
+}
+
+/// The columns that are written, in the very types of the table; with those of the lineage of rows, if a writer has them.
+pub(super) fn written_columns(table: &Table, lineage: bool) -> SchemaRef {
+    let fields = schema_to_arrow(table.metadata().current_schema()).fields;
+    let mut fields: Vec<FieldRef> = fields.iter().cloned().collect();
+    if lineage {
+        for name in [ROW_ID, LAST_UPDATED_SEQUENCE_NUMBER] {
+            fields.push(Arc::new(Field::new(name, DataType::Int64, true)));
+        }
+    }
+    Arc::new(ArrowSchema::new(fields))
+}
+
+/// The rows to write among those that are changed. Where the others are is noted.
+fn new_rows<'a>(
+    input: SendableRecordBatchStream,
+    columns: ChangeColumns,
+    places: &'a mut Places,
+    inserted: &'a mut u64,
+    memory: &'a dyn MemoryAccount,
+) -> impl Stream<Item = Result<RecordBatch>> + Send + 'a {
+    input
+        .map(move |batch| {
+            let taken = columns.take(&batch?, places, memory)?;
+            *inserted = inserted.saturating_add(taken.inserted);
+            Ok(taken.new_rows)
+        })
+        .try_filter_map(|rows| std::future::ready(Ok(rows)))
+}
+
 /// Writes all rows. The files, which have been reported, and the number of rows.
-async fn write_all(
+pub(super) async fn write_all(
     mut writer: TableFileWriter,
-    mut input: SendableRecordBatchStream,
+    mut input: impl Stream<Item = Result<RecordBatch>> + Send + Unpin,
+    schema: &SchemaRef,
     table: &Table,
     written: Arc<WrittenFiles>,
 ) -> Result<(Vec<DataFile>, u64)> {
     let mut count = 0u64;
-    let schema = Arc::new(schema_to_arrow(table.metadata().current_schema()));
     loop {
         let result = match input.try_next().await {
             Ok(Some(batch)) => {
                 count = count.saturating_add(u64::try_from(batch.num_rows()).unwrap_or(u64::MAX));
-                match in_types(&batch, &schema, table) {
+                match in_types(&batch, schema, table) {
                     Ok(batch) => writer.write(&batch).await.map_err(external),
                     Err(error) => Err(error),
                 }

@@ -60,6 +60,14 @@ impl DeletionVector {
         self.positions |= &other.positions;
     }
 
+    /// The lowest position that both vectors delete.
+    pub fn first_common(&self, other: &Self) -> Option<u64> {
+        if self.positions.is_disjoint(&other.positions) {
+            return None;
+        }
+        (&self.positions & &other.positions).min()
+    }
+
     /// Whether a position is deleted.
     pub fn contains(&self, position: u64) -> bool {
         self.positions.contains(position)

@@ -22,6 +22,7 @@ mod comparison;
 mod condition;
 mod display;
 mod field;
+mod files;
 pub mod inclusive;
 pub mod partition;
 pub mod projection;
@@ -33,6 +34,7 @@ mod tests;
 
 pub use condition::{Comparison, Condition, ValueSet};
 pub use field::{FieldRef, NotFilterable};
+pub use files::FilePredicate;
 pub use inclusive::FileMetrics;
 pub use partition::{PartitionPredicate, PartitionRef, PartitionSummary};
 pub use residual::Residuals;

@@ -17,7 +17,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `change` | what a snapshot is to change: append, overwrite, replace partitions, delete, merge-on-read, compaction, manifests |
-//! | `validate` | whether commits since break what it assumes; `rows` asks predicates of files |
+//! | `validate` | whether commits since break what it assumes |
 //! | `snapshots` | a change becomes a snapshot: `removal` says which files go, `manifests` lists what is left, `summary` counts |
 //! | `commit` | the tries, and what follows from an answer that did not arrive |
 //! | `properties` | the table properties that it follows |
@@ -27,7 +27,6 @@ mod commit;
 mod manifests;
 mod properties;
 mod removal;
-mod rows;
 mod snapshots;
 mod summary;
 mod validate;

@@ -11,10 +11,9 @@ use drumlin_format::value::Value;
 use drumlin_format::value::bytes::from_bytes;
 
 use super::change::{Kind, SnapshotChange};
-use super::rows::Rows;
 use crate::deletes::{data_file_of, scope_of};
 use crate::error::{Error, Result};
-use crate::predicate::Predicate;
+use crate::predicate::{FilePredicate, Predicate};
 use crate::table::Table;
 
 /// Up to so many named files, the summaries of manifests are asked whether they can hold one.
@@ -31,7 +30,7 @@ pub(super) struct Removal {
     missing_paths: HashSet<Arc<str>>,
     named: HashMap<i32, Vec<PartitionTuple>>,
     /// Files all of whose rows are such rows.
-    rows: Option<Rows>,
+    rows: Option<FilePredicate>,
     /// Partitions whose files are removed.
     partitions: HashMap<Vec<u8>, i32>,
     /// The data files that are removed, whose own deletes go with them.
@@ -64,7 +63,7 @@ impl Removal {
             missing: change.removed.iter().map(key).collect(),
             missing_paths: change.removed_paths.clone(),
             named,
-            rows: rows.map(|rows| Rows::new(rows, metadata)),
+            rows: rows.map(|rows| FilePredicate::new(rows, metadata)),
             partitions,
             data_files: HashSet::new(),
             oldest_data: None,

@@ -10,10 +10,9 @@ use drumlin_format::manifest::{DataContent, DataFile, FileFormat, ManifestConten
 use drumlin_format::snapshot::{Operation, Snapshot};
 
 use super::change::{Kind, SnapshotChange};
-use super::rows::Rows;
 use crate::deletes::{data_file_of, scope_of};
 use crate::error::{Error, Result};
-use crate::predicate::Predicate;
+use crate::predicate::{FilePredicate, Predicate};
 use crate::scan::{entries_of, manifests_of};
 use crate::table::Table;
 
@@ -57,7 +56,7 @@ pub(super) async fn validate(
 
 /// What is looked for in other commits.
 struct Checks {
-    rows: Rows,
+    rows: FilePredicate,
     /// The partitions that are replaced.
     partitions: Option<HashSet<Vec<u8>>>,
     removed_paths: HashSet<Arc<str>>,
@@ -85,7 +84,7 @@ impl Checks {
             .filter(|f| f.file_format == FileFormat::Puffin);
         let specs = metadata.partition_specs().iter();
         Self {
-            rows: Rows::new(rows, metadata),
+            rows: FilePredicate::new(rows, metadata),
             partitions,
             removed_paths: paths.chain(change.removed_paths.iter().cloned()).collect(),
             removed_scopes: removed().map(scope_of).collect(),

@@ -2,12 +2,10 @@
 //!
 //! DataFusion's planner casts what is inserted without a word, and knows neither `BY NAME`, `PARTITION (…)`, branches nor
 //! defaults. So the query of the statement is planned alone, as any query is, and what goes where is decided here; values
-//! are stored by [`crate::write::assignment`]. `by_name` takes the words out of the tokens, `target` finds the table,
-//! `values` reads VALUES by the types of the columns that they go to.
+//! are stored by [`crate::write::assignment`]. `by_name` takes the words out of the tokens, `values` reads VALUES by the types of the columns that they go to.
 
 mod by_name;
-mod target;
-mod values;
+pub(super) mod values;
 
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::Result;
@@ -21,16 +19,15 @@ use drumlin_format::transform::Transform;
 use drumlin_format::types::NestedField;
 use drumlin_table::predicate::{FieldRef, Predicate};
 
-use self::target::Target;
 use super::constant::{constant, number};
 use super::ddl::syntax;
 use super::loaded::load_once;
+use super::target::Target;
 use crate::scalar::from_scalar;
 use crate::write::assignment::{decimal, literal};
 use crate::write::{Given, PartitionOverwriteMode, WriteMode, given_columns, insert_plan};
 
 pub(super) use by_name::take_by_name;
-pub(super) use target::provider_of;
 
 /// An INSERT whose query is planned elsewhere.
 #[derive(Debug)]
@@ -77,7 +74,7 @@ pub(super) async fn take(
     let TableObject::TableName(name) = &insert.table else {
         return Ok((state, None));
     };
-    let Some(target) = Target::find(name, &once).await? else {
+    let Some(target) = Target::find("INSERT INTO", name, &once).await? else {
         refused(by_name)?;
         return Ok((state, None));
     };
@@ -118,7 +115,7 @@ pub(super) async fn take(
     Ok((once, Some(insertion)))
 }
 
-fn innermost(statement: &mut Statement) -> &mut Statement {
+pub(super) fn innermost(statement: &mut Statement) -> &mut Statement {
     match statement {
         Statement::Explain(explain) => innermost(&mut explain.statement),
         other => other,

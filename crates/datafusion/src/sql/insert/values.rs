@@ -95,6 +95,7 @@ pub(super) fn plan(
     store_values(rows, columns, table, state.config_options())
 }
 
-fn is_default(expr: &Expr) -> bool {
+/// Whether a value is the word DEFAULT.
+pub(in crate::sql) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("DEFAULT"))
 }

@@ -29,6 +29,15 @@ pub enum DistributionMode {
     Range,
 }
 
+impl DistributionMode {
+    /// What properties call them.
+    pub(crate) const WORDS: [(&str, Self); 3] = [
+        ("none", Self::None),
+        ("hash", Self::Hash),
+        ("range", Self::Range),
+    ];
+}
+
 /// How files are written, from the table's properties, each of them checked.
 ///
 /// `write.parquet.row-group-check-*` and the bloom filters that adapt themselves are tuning of another library and have
@@ -79,11 +88,6 @@ impl WriteOptions {
             );
             properties.notes.push(note);
         }
-        let modes = [
-            ("none", DistributionMode::None),
-            ("hash", DistributionMode::Hash),
-            ("range", DistributionMode::Range),
-        ];
         let parquet = ParquetSettings::of(&mut properties, metadata.current_schema())?;
         let default_target: u64 = 512 << 20;
         Ok(Self {
@@ -104,7 +108,7 @@ impl WriteOptions {
             spec_id: None,
             sort_order_id: drumlin_format::sort::UNSORTED_ORDER_ID,
             fanout: properties.boolean("write.spark.fanout.enabled", false)?,
-            distribution_mode: properties.one_of("write.distribution-mode", &modes)?,
+            distribution_mode: properties.one_of("write.distribution-mode", &DistributionMode::WORDS)?,
             notes: properties.notes,
         })
     }

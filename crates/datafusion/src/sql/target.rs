@@ -1,4 +1,4 @@
-//! The table that rows are inserted into.
+//! The table that a statement writes to.
 
 use std::sync::Arc;
 
@@ -12,12 +12,14 @@ use drumlin_format::snapshot::{MAIN_BRANCH, RefKind};
 use drumlin_table::{Table, TableVersion};
 
 use crate::IcebergTableProvider;
-use crate::sql::clause::selector;
+use super::clause::selector;
 
 /// An Iceberg table, and the branch that is written to.
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) provider: IcebergTableProvider,
+    /// Its name, without that of the branch.
+    pub(super) name: ObjectName,
     pub(super) reference: TableReference,
 }
 
@@ -27,7 +29,7 @@ impl Target {
     ///
     /// # Errors
     /// A branch that is not there; a tag or snapshot; a table that is only read.
-    pub(super) async fn find(name: &ObjectName, state: &SessionState) -> Result<Option<Self>> {
+    pub(super) async fn find(verb: &str, name: &ObjectName, state: &SessionState) -> Result<Option<Self>> {
         let mut name = name.clone();
         let mut version = None;
         let mut provider = load(&name, state).await?;
@@ -46,22 +48,26 @@ impl Target {
             None => None,
             Some(TableVersion::Branch(branch)) => Some(branch),
             Some(other) => {
-                return plan_err!("INSERT INTO {name}: {other} cannot be written to, only branches can");
+                return plan_err!("{verb} {name}: {other} cannot be written to, only branches can");
             }
         };
         let provider = match branch {
             Some(branch) => {
                 check_branch(&branch, provider.table())?;
-                provider.on_branch(branch)
+                provider.on_branch(branch)?
             }
             None => provider.clone(),
         };
         if let Some(why) = provider.why_read_only() {
-            return plan_err!("INSERT INTO {name}: {why}");
+            return plan_err!("{verb} {name}: {why}");
         }
         let normalize = state.config_options().sql_parser.enable_ident_normalization;
-        let reference = object_name_to_table_reference(name, normalize)?;
-        Ok(Some(Self { provider, reference }))
+        let reference = object_name_to_table_reference(name.clone(), normalize)?;
+        Ok(Some(Self {
+            provider,
+            name,
+            reference,
+        }))
     }
 }
 
@@ -93,7 +99,7 @@ fn check_branch(branch: &str, table: &Table) -> Result<()> {
         Some(RefKind::Branch { .. }) => Ok(()),
         None if branch == MAIN_BRANCH => Ok(()),
         Some(RefKind::Tag) => plan_err!(
-            "table `{}`: `{branch}` is a tag, which stays where it is; rows are inserted into branches",
+            "table `{}`: `{branch}` is a tag, which stays where it is; branches can be written to",
             table.name()
         ),
         None => {

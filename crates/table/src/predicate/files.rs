@@ -1,4 +1,4 @@
-//! What a predicate says about the files of all specs of a table.
+//! What a predicate says about whole files, whatever spec they have.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use drumlin_format::manifest_list::ManifestFile;
 use drumlin_format::metadata::TableMetadata;
 use drumlin_format::partition::PartitionSpec;
 
-use crate::predicate::projection::{project_inclusive, project_strict};
-use crate::predicate::{PartitionPredicate, Predicate};
+use super::projection::{project_inclusive, project_strict};
+use super::{PartitionPredicate, Predicate};
 use crate::scan::{KeyMetrics, summaries};
 
-/// A predicate on rows, projected to each partition spec of a table.
+/// A predicate on rows that can be asked of the files of a table: it is projected to each of its partition specs.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub struct FilePredicate {
     predicate: Predicate,
     by_spec: HashMap<i32, Projections>,
 }
@@ -26,7 +26,8 @@ struct Projections {
     strict: PartitionPredicate,
 }
 
-impl Rows {
+impl FilePredicate {
+    /// The predicate for the files of a table.
     pub fn new(predicate: Predicate, metadata: &TableMetadata) -> Self {
         let projections = |spec: &Arc<PartitionSpec>| Projections {
             inclusive: project_inclusive(&predicate, spec),

@@ -1,0 +1,104 @@
+//! `UPDATE SET *` and `INSERT *` of MERGE, which the parser does not know.
+
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+/// The name of what stands for all columns. No identifier of a statement can be this one.
+const ALL: &str = "\0all columns";
+
+/// Whether a name is that of all columns.
+pub(super) fn is_all(name: &ObjectName) -> bool {
+    let is_all = |ident: &Ident| ident.value == ALL;
+    matches!(name.0.as_slice(), [part] if part.as_ident().is_some_and(is_all))
+}
+
+/// The tokens of a MERGE with `UPDATE SET *` as an assignment of 0 to all columns, and `INSERT *` as an insert of 0 into them.
+pub(in crate::sql) fn take_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let word = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_uppercase()),
+        _ => None,
+    };
+    let mut words = tokens.iter().filter_map(word).take(3);
+    if !words.any(|word| word == "MERGE") {
+        return tokens;
+    }
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let significant = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+        let before: Vec<String> = match token.token {
+            Token::Mul => written.iter().rev().filter(significant).take(2).filter_map(word).collect(),
+            _ => vec![],
+        };
+        let all = Token::Word(Word {
+            value: ALL.to_string(),
+            quote_style: Some('"'),
+            keyword: datafusion::sql::sqlparser::keywords::Keyword::NoKeyword,
+        });
+        let zero = Token::Number("0".to_string(), false);
+        let instead = match before.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["SET", "UPDATE"] => vec![all, Token::Eq, zero],
+            ["INSERT", ..] => vec![
+                Token::LParen,
+                all,
+                Token::RParen,
+                Token::make_keyword("VALUES"),
+                Token::LParen,
+                zero,
+                Token::RParen,
+            ],
+            _ => vec![token.token.clone()],
+        };
+        written.extend(instead.into_iter().map(|instead| TokenWithSpan {
+            token: instead,
+            span: token.span,
+        }));
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+    use datafusion::sql::sqlparser::ast::{MergeAction, Statement};
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<TokenWithSpan> {
+        let dialect = GenericDialect {};
+        Tokenizer::new(&dialect, text).tokenize_with_location().unwrap()
+    }
+
+    #[test]
+    fn stars_of_a_merge_become_what_the_parser_knows() {
+        let text = "EXPLAIN MERGE INTO t USING (SELECT a * 2 AS a FROM s) ON t.a = s.a * 1 \
+                    WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN insert *";
+        let taken = take_stars(tokens(text));
+        let mut parser = Parser::new(&GenericDialect {}).with_tokens_with_locations(taken);
+        let Statement::Explain { statement, .. } = parser.parse_statement().unwrap() else {
+            panic!("an EXPLAIN");
+        };
+        let Statement::Merge(merge) = *statement else {
+            panic!("a MERGE");
+        };
+        assert_eq!(merge.on.to_string(), "t.a = s.a * 1");
+        assert!(merge.source.to_string().contains("a * 2"));
+        let [update, insert] = merge.clauses.as_slice() else {
+            panic!("two clauses");
+        };
+        assert!(matches!(&update.action, MergeAction::Update(update)
+            if matches!(&update.assignments[0].target,
+                datafusion::sql::sqlparser::ast::AssignmentTarget::ColumnName(name) if is_all(name))));
+        assert!(matches!(&insert.action, MergeAction::Insert(insert) if is_all(&insert.columns[0])));
+    }
+
+    #[test]
+    fn other_statements_stay_as_they_are() {
+        for text in ["SELECT * FROM t", "INSERT INTO t SELECT * FROM s", "UPDATE t SET a = b * 2"] {
+            assert_eq!(take_stars(tokens(text)), tokens(text));
+        }
+    }
+}

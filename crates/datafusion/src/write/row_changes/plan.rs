@@ -1,0 +1,253 @@
+//! A statement that changes rows as a relational plan over them.
+//!
+//! ```text
+//! Dml                                    what IcebergWriteExec and IcebergCommitExec become of
+//!   Projection                           the new row, the action, the place of the old row
+//!     Filter                             rows for which no clause holds stay as they are
+//!       Projection                       the first clause that holds
+//!         the table, joined and filtered
+//! ```
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Result, ScalarValue, TableReference, internal_err};
+use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::logical_expr::conditional_expressions::CaseBuilder;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{
+    DmlStatement, Expr, Filter, LogicalPlan, Projection, WriteOp, lit,
+};
+use drumlin_table::arrow::column_to_arrow;
+use drumlin_table::row_changes::{RowChangeProperties, Statement};
+
+use super::columns::{Action, ChangeColumns};
+use super::scan::{ChangedRows, FILE, POS, ROW_ID};
+use super::sink::ChangeSink;
+use crate::IcebergTableProvider;
+use crate::error::external;
+use crate::write::insert::assign;
+
+/// The number of the clause that holds.
+const CLAUSE: &str = "drumlin$clause";
+
+/// What happens to a row.
+const ACTION: &str = "drumlin$action";
+
+/// What is done to a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Change {
+    /// It is deleted.
+    Delete,
+    /// It is replaced. For each column of the table its new value; `None` leaves it as it is.
+    Update(Vec<Option<Expr>>),
+    /// A row that is in the table not yet: the value of each column.
+    Insert(Vec<Expr>),
+}
+
+/// A change of the rows for which a condition holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Clause {
+    /// `None`: of all rows.
+    pub(crate) condition: Option<Expr>,
+    pub(crate) change: Change,
+}
+
+/// A statement that changes rows.
+#[derive(Debug)]
+pub(crate) struct ChangePlan {
+    pub(crate) statement: Statement,
+    /// The table, with its write target.
+    pub(crate) provider: IcebergTableProvider,
+    /// How `EXPLAIN` calls it.
+    pub(crate) name: TableReference,
+    /// Rows of a scan of the table that was made by
+    /// [`changing_rows`](IcebergTableProvider::changing_rows), joined with whatever decides about them.
+    pub(crate) rows: LogicalPlan,
+    /// The first one that holds is carried out.
+    pub(crate) clauses: Vec<Clause>,
+    /// Whether a row of the table that is changed twice is an error.
+    pub(crate) unique: bool,
+    /// Columns of the table that say which row it is, for that error.
+    pub(crate) key: Vec<String>,
+    /// The condition of a DELETE that nothing but the row decides.
+    pub(crate) deleted: Option<Expr>,
+}
+
+impl ChangePlan {
+    /// The plan of the statement.
+    ///
+    /// # Errors
+    /// A value that may not be stored in its column, a property of the table that cannot be followed.
+    pub(crate) fn build(self, config: &ConfigOptions) -> Result<LogicalPlan> {
+        let table = self.provider.table().clone();
+        let properties = RowChangeProperties::of(table.metadata(), self.statement).map_err(external)?;
+        let rows = match &self.deleted {
+            Some(condition) => with_condition(self.rows.clone(), condition)?,
+            None => self.rows.clone(),
+        };
+        let place = place_qualifier(&rows)?;
+        let (rows, several) = match self.clauses.as_slice() {
+            [Clause { condition: None, .. }] => (rows, false),
+            clauses => (with_clause(rows, clauses)?, true),
+        };
+        let of_place = |name: &str| Expr::Column(Column::new(place.clone(), name));
+        let writes = self.clauses.iter().any(|clause| clause.change != Change::Delete);
+        let versions = table.metadata().format_version() >= 3;
+        let columns = ChangeColumns {
+            table_columns: if writes { table.schema().fields().len() } else { 0 },
+            row_id: writes && versions,
+            unique: self.unique,
+        };
+        let mut exprs = Vec::new();
+        if writes {
+            for (index, column) in table.schema().fields().iter().enumerate() {
+                let mut values = Vec::new();
+                for clause in &self.clauses {
+                    let value = match &clause.change {
+                        Change::Delete => None,
+                        Change::Update(values) => match values.get(index) {
+                            Some(Some(value)) => Some(value.clone()),
+                            _ => Some(of_place(&column.name)),
+                        },
+                        Change::Insert(values) => values.get(index).cloned(),
+                    };
+                    let value = value.map(|value| assign(value, rows.schema(), column, table.name(), config));
+                    values.push(value.transpose()?);
+                }
+                let none = ScalarValue::try_new_null(column_to_arrow(column).data_type())?;
+                exprs.push(by_clause(values, several, lit(none))?.alias(&column.name));
+            }
+        }
+        let action = |clause: &Clause| {
+            let action = match clause.change {
+                Change::Delete => Action::Delete,
+                Change::Update(_) => Action::Update,
+                Change::Insert(_) => Action::Insert,
+            };
+            Some(lit(action as i32))
+        };
+        let actions = self.clauses.iter().map(action).collect();
+        exprs.push(by_clause(actions, several, lit(Action::Delete as i32))?.alias(ACTION));
+        exprs.push(of_place(FILE).alias(FILE));
+        exprs.push(of_place(POS).alias(POS));
+        if columns.row_id {
+            exprs.push(of_place(ROW_ID).alias(ROW_ID));
+        }
+        let reads_elsewhere = reads(&rows, &self.provider)?;
+        let input = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows))?);
+        let sink = ChangeSink {
+            provider: self.provider,
+            schema: Arc::new(input.schema().as_arrow().clone()),
+            columns,
+            properties,
+            reads_elsewhere,
+            key: self.key,
+        };
+        Ok(LogicalPlan::Dml(DmlStatement::new(
+            self.name,
+            provider_as_source(Arc::new(sink)),
+            WriteOp::Insert(InsertOp::Append),
+            Arc::new(input),
+        )))
+    }
+}
+
+/// What qualifies the columns of the changed table.
+fn place_qualifier(rows: &LogicalPlan) -> Result<Option<TableReference>> {
+    let mut found = rows.schema().iter().filter(|(_, field)| field.name() == POS);
+    match (found.next(), found.next()) {
+        (Some((qualifier, _)), None) => Ok(qualifier.cloned()),
+        (None, _) => internal_err!("the rows do not tell where they are"),
+        _ => internal_err!("several tables are changed at once"),
+    }
+}
+
+/// The rows with the number of the first clause that holds, without those for which none does.
+fn with_clause(rows: LogicalPlan, clauses: &[Clause]) -> Result<LogicalPlan> {
+    let mut number = CaseBuilder::new(None, vec![], vec![], None);
+    let mut otherwise = None;
+    for (index, clause) in clauses.iter().enumerate() {
+        let index = lit(i32::try_from(index).unwrap_or(i32::MAX));
+        match &clause.condition {
+            Some(condition) => number = number.when(condition.clone(), index),
+            // What follows is never reached.
+            None => {
+                otherwise = Some(index);
+                break;
+            }
+        }
+    }
+    let number = match otherwise {
+        Some(index) => number.otherwise(index)?,
+        None => number.end()?,
+    };
+    let mut exprs: Vec<Expr> = rows.schema().columns().into_iter().map(Expr::Column).collect();
+    exprs.push(number.alias(CLAUSE));
+    let numbered = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows))?);
+    let holds = Expr::Column(Column::new_unqualified(CLAUSE)).is_not_null();
+    Ok(LogicalPlan::Filter(Filter::try_new(holds, Arc::new(numbered))?))
+}
+
+/// The value that belongs to the clause of a row.
+fn by_clause(values: Vec<Option<Expr>>, several: bool, none: Expr) -> Result<Expr> {
+    if !several {
+        return Ok(values.into_iter().flatten().next().unwrap_or(none));
+    }
+    let mut numbered = values.iter().enumerate().filter_map(|(i, v)| Some((i, v.as_ref()?)));
+    let Some((_, first)) = numbered.next() else {
+        return Ok(none);
+    };
+    // The same for all clauses: no need to ask which.
+    if values.iter().all(|value| value.as_ref() == Some(first)) {
+        return Ok(first.clone());
+    }
+    let clause = Box::new(Expr::Column(Column::new_unqualified(CLAUSE)));
+    let mut value = CaseBuilder::new(Some(clause), vec![], vec![], None);
+    for (index, of) in values.iter().enumerate() {
+        if let Some(of) = of {
+            value = value.when(lit(i32::try_from(index).unwrap_or(i32::MAX)), of.clone());
+        }
+    }
+    value.otherwise(none)
+}
+
+/// Tells the scan of the changed table the condition by which rows are deleted.
+fn with_condition(rows: LogicalPlan, condition: &Expr) -> Result<LogicalPlan> {
+    let told = rows.transform_down(|node| match node {
+        LogicalPlan::TableScan(mut scan) => {
+            let provider = source_as_provider(&scan.source)?;
+            match provider.downcast_ref::<IcebergTableProvider>() {
+                Some(table) if table.changed_rows().is_some() => {
+                    let deleted = Some(condition.clone());
+                    let table = table.with_changed_rows(ChangedRows { deleted });
+                    scan.source = provider_as_source(Arc::new(table));
+                    Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+                }
+                _ => Ok(Transformed::no(LogicalPlan::TableScan(scan))),
+            }
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(told.data)
+}
+
+/// Whether a plan reads a table, at whatever version, otherwise than to change its rows.
+pub(crate) fn reads(plan: &LogicalPlan, table: &IcebergTableProvider) -> Result<bool> {
+    let id = table.table().metadata().table_uuid();
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+            && let Some(read) = provider.downcast_ref::<IcebergTableProvider>()
+            && read.changed_rows().is_none()
+            && read.table().metadata().table_uuid() == id
+        {
+            found = true;
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}
