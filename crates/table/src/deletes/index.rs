@@ -264,9 +264,13 @@ impl Group {
 /// The spec and partition of a file as bytes, equal for files of one partition: what the equality deletes of partitions
 /// are limited to.
 pub fn scope_of(file: &DataFile) -> Vec<u8> {
-    let (spec_id, tuple) = key(file);
+    scope(file.spec_id, &file.partition)
+}
+
+/// A spec and values of a partition as bytes, as [`scope_of`] has them.
+pub(crate) fn scope(spec_id: i32, partition: &PartitionTuple) -> Vec<u8> {
     let mut scope = spec_id.to_le_bytes().to_vec();
-    scope.extend(tuple);
+    scope.extend(tuple_bytes(partition));
     scope
 }
 

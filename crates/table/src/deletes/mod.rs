@@ -49,8 +49,9 @@ pub use equality::EqualityDeletes;
 pub use key_columns::KeyColumn;
 pub use key_set::KeySet;
 
-pub(crate) use index::DeleteIndex;
+pub(crate) use index::{DeleteIndex, scope};
 pub use index::{data_file_of, scope_of};
+pub(crate) use positions::{FILE_PATH_ID, POS_ID};
 
 pub use crate::memory::MemoryAccount;
 

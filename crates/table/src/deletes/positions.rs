@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::table::Table;
 
 /// `file_path` of position delete files, whose bounds tell which data files they name.
-pub(super) const FILE_PATH_ID: i32 = 2_147_483_546;
+pub(crate) const FILE_PATH_ID: i32 = 2_147_483_546;
 
 /// `pos` of position delete files.
-const POS_ID: i32 = 2_147_483_545;
+pub(crate) const POS_ID: i32 = 2_147_483_545;
 
 /// Rows of a position delete file that are decoded at once.
 const BATCH_ROWS: usize = 8192;

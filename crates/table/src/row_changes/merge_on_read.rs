@@ -35,7 +35,7 @@ pub async fn with_older_deletes(
         let file = task.data_file();
         let mut superseded = Vec::new();
         if let Some(older) = task.deletes().filter(|_| by_file) {
-            superseded.extend(older.superseded_by(file).cloned());
+            superseded.extend(older.superseded_by_vector(file).cloned());
             if (vectors || !superseded.is_empty())
                 && let Some(older) = older
                     .deleted_positions(&file.file_path, table, memory.as_ref())

@@ -8,7 +8,7 @@ use drumlin_format::manifest::{
     DataContent, DataFile, ManifestContent, ManifestEntry, ManifestProjection, read_manifest,
 };
 use drumlin_format::manifest_list::ManifestFile;
-use drumlin_format::partition::{PartitionField, PartitionSpec};
+use drumlin_format::partition::{PartitionField, PartitionSpec, PartitionTuple};
 use drumlin_format::types::{NestedField, PrimitiveType, StructType, Type};
 use futures::{StreamExt, TryStreamExt};
 
@@ -195,6 +195,16 @@ impl Table {
             )
         };
         StructType::new(spec.fields().iter().map(result_type).collect())
+    }
+
+    /// The folder of a partition of a spec; empty for a spec without fields.
+    pub(crate) fn partition_path(&self, spec: &PartitionSpec, tuple: &PartitionTuple) -> String {
+        let types = self.partition_type(spec);
+        let types = types.fields().iter().map(|f| match &f.field_type {
+            Type::Primitive(of) => of.clone(),
+            _ => PrimitiveType::Unknown,
+        });
+        spec.partition_path(tuple, &types.collect::<Vec<_>>())
     }
 
     async fn judge_manifest(

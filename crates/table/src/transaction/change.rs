@@ -6,6 +6,7 @@ use std::sync::Arc;
 use drumlin_format::manifest::{DataContent, DataFile, FileFormat};
 use drumlin_format::snapshot::{MAIN_BRANCH, Operation};
 
+use crate::deletes::data_file_of;
 use crate::predicate::Predicate;
 
 /// A change of a table's files that one snapshot makes.
@@ -93,7 +94,8 @@ impl SnapshotChange {
         Self::new(Kind::ReplacePartitions, added).with_note("replace-partitions", "true")
     }
 
-    /// Adds data files and delete files, and removes delete files that others replace: merge-on-read.
+    /// Adds data files and delete files, and removes delete files that others replace and data files all of whose rows go:
+    /// merge-on-read. Deletes of one data file alone go with it, whether they are named or not.
     pub fn row_delta(added: Vec<DataFile>) -> Self {
         Self::new(Kind::RowDelta, added)
     }
@@ -228,9 +230,19 @@ impl SnapshotChange {
             Kind::RowDelta => match (adds(true), adds(false), removes) {
                 (true, false, false) => Operation::Append,
                 (false, true, _) => Operation::Delete,
+                (false, false, true) if self.removes_data_alone() => Operation::Delete,
                 _ => Operation::Overwrite,
             },
         }
+    }
+
+    /// Whether nothing is removed but data files and their own deletes: rows go, and none comes back.
+    fn removes_data_alone(&self) -> bool {
+        let data = self.removed.iter().filter(|f| f.content == DataContent::Data);
+        let data: HashSet<&Arc<str>> = data.map(|f| &f.file_path).chain(&self.removed_paths).collect();
+        self.removed.iter().all(|f| {
+            f.content == DataContent::Data || data_file_of(f).is_some_and(|path| data.contains(&path))
+        })
     }
 
     /// Whether commits since the table was read can be in its way, beyond having removed what it removes.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use drumlin_format::manifest::{DataContent, DataFile, FileFormat};
 use drumlin_format::snapshot::{Operation, Summary};
-use drumlin_format::types::{PrimitiveType, Type};
 
 use super::manifests::Listed;
 use crate::deletes::scope_of;
@@ -170,15 +169,6 @@ impl Summarized<'_> {
             let Some(spec) = table.metadata().spec_by_id(file.spec_id) else {
                 continue;
             };
-            let types: Vec<PrimitiveType> = table
-                .partition_type(spec)
-                .fields()
-                .iter()
-                .map(|f| match &f.field_type {
-                    Type::Primitive(of) => of.clone(),
-                    _ => PrimitiveType::Unknown,
-                })
-                .collect();
             let figures = [
                 ("added-data-files", added.data_files),
                 ("deleted-data-files", removed.data_files),
@@ -191,7 +181,7 @@ impl Summarized<'_> {
             ];
             let figures = figures.iter().filter(|(_, n)| *n != 0);
             let text: Vec<String> = figures.map(|(key, n)| format!("{key}={n}")).collect();
-            let path = spec.partition_path(&file.partition, &types);
+            let path = table.partition_path(spec, &file.partition);
             texts.insert(format!("partitions.{path}"), text.join(","));
         }
         notes.extend(texts);

@@ -1,4 +1,4 @@
-//! One data file that is being written.
+//! One file of rows that is being written: a data file, or one of position deletes.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use parquet::file::properties::WriterProperties;
 use super::WriteProgress;
 use super::dictionary::Dictionaries;
 use super::metrics::{NanCounts, file_metrics};
+use super::open_files::Partition;
 use super::shape::FileShape;
 use super::upload::{Upload, part_bytes};
 use crate::error::{Error, Result};
@@ -30,10 +31,10 @@ pub struct FileKind {
     pub properties: WriterProperties,
     /// Which columns have a dictionary only if it pays.
     pub dictionaries: Dictionaries,
-    /// The spec of their partitions.
-    pub spec_id: i32,
-    /// The order of their rows.
-    pub sort_order_id: i32,
+    /// What they hold.
+    pub content: DataContent,
+    /// The order of their rows among those of the table.
+    pub sort_order_id: Option<i32>,
     /// The size that they are to have, in bytes.
     pub target_bytes: u64,
 }
@@ -42,6 +43,7 @@ pub struct FileKind {
 pub struct DataFileWriter {
     kind: Arc<FileKind>,
     location: String,
+    spec_id: i32,
     partition: PartitionTuple,
     writer: AsyncArrowWriter<Upload>,
     nans: NanCounts,
@@ -57,7 +59,7 @@ impl DataFileWriter {
         kind: Arc<FileKind>,
         storage: &Storage,
         location: String,
-        partition: PartitionTuple,
+        partition: &Partition<'_>,
         progress: Arc<WriteProgress>,
         first_rows: &RecordBatch,
     ) -> Result<Self> {
@@ -74,7 +76,8 @@ impl DataFileWriter {
         Ok(Self {
             kind,
             location,
-            partition,
+            spec_id: partition.spec_id,
+            partition: partition.tuple.clone(),
             writer,
             nans: NanCounts::default(),
             rows: 0,
@@ -160,10 +163,10 @@ impl DataFileWriter {
         let size = i64::try_from(self.flushed_bytes());
         let size = size.map_err(|e| Error::unreadable(&self.location, e))?;
         Ok(DataFile {
-            content: DataContent::Data,
+            content: self.kind.content,
             file_path: Arc::from(self.location.as_str()),
             file_format: FileFormat::Parquet,
-            spec_id: self.kind.spec_id,
+            spec_id: self.spec_id,
             partition: self.partition,
             record_count: footer.file_metadata().num_rows(),
             file_size_in_bytes: size,
@@ -171,7 +174,7 @@ impl DataFileWriter {
             key_metadata: None,
             split_offsets: split_offsets(&footer),
             equality_ids: None,
-            sort_order_id: Some(self.kind.sort_order_id),
+            sort_order_id: self.kind.sort_order_id,
             first_row_id: None,
             referenced_data_file: None,
             content_offset: None,
@@ -199,7 +202,7 @@ fn split_offsets(footer: &ParquetMetaData) -> Option<Vec<i64>> {
 }
 
 /// The error of a file, or that of its store which the Parquet writer passed on.
-fn write_error(location: &str, error: ParquetError) -> Error {
+pub fn write_error(location: &str, error: ParquetError) -> Error {
     let mut source: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
     loop {
         source = match source.downcast::<ParquetError>() {

@@ -73,6 +73,7 @@ impl FanOut {
             };
             let tuple = partitioner.tuple(runs, range.start);
             let partition = Partition {
+                spec_id: partitioner.spec_id(),
                 key: runs.key(run),
                 path: partitioner.path(&tuple),
                 tuple,

@@ -1,12 +1,15 @@
-//! Where new data files go: below the data folder by partition, or spread by a hash of their names over the prefixes of an
+//! Where new data and delete files go: below the data folder by partition, or spread by a hash of their names over the prefixes of an
 //! object store.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use drumlin_format::transform::hash::murmur3_x86_32;
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::properties::Properties;
 
-/// Names the places of new data files, by the table's properties.
+/// Names the places of new data and delete files, by the table's properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocationProvider {
     /// The folder of data files, without a slash at its end.
@@ -69,6 +72,37 @@ impl LocationProvider {
             (None, true) => format!("{base}/{hash}/{name}"),
             (None, false) => format!("{base}/{hash}-{name}"),
         }
+    }
+}
+
+/// The locations of the files of one writer, none of which is used twice.
+#[derive(Debug)]
+pub struct FileNames {
+    locations: LocationProvider,
+    /// The start of their names, unique to the writer.
+    start: String,
+    ending: &'static str,
+    /// How many were given out.
+    given: AtomicUsize,
+}
+
+impl FileNames {
+    /// Names of a new writer: `<partition id>-<attempt>-<random>-<number><ending>`.
+    pub fn new(locations: LocationProvider, partition_id: usize, ending: &'static str) -> Self {
+        Self {
+            locations,
+            // There is one attempt.
+            start: format!("{partition_id:05}-{:05}-{}", 0, Uuid::new_v4()),
+            ending,
+            given: AtomicUsize::new(0),
+        }
+    }
+
+    /// The location of the next file in a partition, whose path is empty for a spec without fields.
+    pub fn next(&self, partition_path: &str) -> String {
+        let number = self.given.fetch_add(1, Ordering::Relaxed) + 1;
+        let name = format!("{}-{number:05}{}", self.start, self.ending);
+        self.locations.location(partition_path, &name)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writing data files of a table (§ Data Files, § Appendix A: Parquet).
+//! Writing data and delete files of a table (§ Data Files, § Delete Formats, § Appendix A: Parquet).
 //!
 //! ```text
 //! batches ─► check columns, nulls ─► runs of one partition ─► open file of the partition ─► row groups ─► parts of an upload
@@ -14,8 +14,9 @@
 //! | module | holds |
 //! |---|---|
 //! | `writer` | [`TableFileWriter`]: from batches to files |
-//! | `open_files` | the files of a writer that are open: rolling, the cap, memory |
+//! | `open_files` | the files of a writer that are open: rolling, the cap, memory; `complete_files` those that are not any more |
 //! | `fan_out` | rows of all partitions in any order |
+//! | [`delete_files`] | [`write_deletes`]: deletion vectors and position delete files |
 //! | `data_file_writer` | one file, `upload` its bytes on their way |
 //! | `dictionary` | which columns of a file have a dictionary |
 //! | [`options`] | [`WriteOptions`]: the table's properties, checked |
@@ -46,7 +47,9 @@
 //! that; only when no file holds anything more is there an error.
 
 mod columns;
+mod complete_files;
 mod data_file_writer;
+pub mod delete_files;
 mod dictionary;
 mod fan_out;
 mod location;
@@ -61,10 +64,12 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use delete_files::{DeletedRows, write_deletes};
 pub use location::LocationProvider;
-pub use options::WriteOptions;
+pub use options::{DeleteGranularity, DeleteWriteOptions, WriteOptions};
 pub use partition::partition_columns;
 pub use writer::TableFileWriter;
 
@@ -78,33 +83,36 @@ pub enum Arrangement {
     FanOut,
 }
 
-/// What was written so far, shared with whoever shows it.
+/// What was written so far, shared with whoever shows it. Clones count together.
+#[derive(Debug, Default, Clone)]
+pub struct WriteProgress(Arc<Counts>);
+
 #[derive(Debug, Default)]
-pub struct WriteProgress {
+struct Counts {
     rows: AtomicU64,
     bytes: AtomicU64,
     files: AtomicU64,
 }
 
 impl WriteProgress {
-    /// Rows that were given to files.
+    /// Rows, or deletes of rows, that were given to files.
     pub fn rows(&self) -> u64 {
-        self.rows.load(Ordering::Relaxed)
+        self.0.rows.load(Ordering::Relaxed)
     }
 
     /// Bytes of files, encoded.
     pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+        self.0.bytes.load(Ordering::Relaxed)
     }
 
     /// Files that are complete.
     pub fn files(&self) -> u64 {
-        self.files.load(Ordering::Relaxed)
+        self.0.files.load(Ordering::Relaxed)
     }
 
     fn add(&self, rows: u64, bytes: u64, files: u64) {
-        self.rows.fetch_add(rows, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.files.fetch_add(files, Ordering::Relaxed);
+        self.0.rows.fetch_add(rows, Ordering::Relaxed);
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.0.files.fetch_add(files, Ordering::Relaxed);
     }
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use drumlin_format::manifest::DataFile;
 use drumlin_format::partition::PartitionTuple;
-use tokio::task::JoinHandle;
-use uuid::Uuid;
 
+use super::WriteProgress;
+use super::complete_files::CompleteFiles;
 use super::data_file_writer::{DataFileWriter, FileKind};
+use super::location::FileNames;
 use super::partition::PartitionKey;
-use super::{LocationProvider, WriteOptions, WriteProgress};
 use crate::error::{Error, Result};
 use crate::memory::MemoryAccount;
 use crate::storage::Storage;
@@ -30,16 +30,10 @@ const MIN_SLICE_ROWS: u64 = 64;
 pub struct OpenFiles {
     kind: Arc<FileKind>,
     storage: Storage,
-    locations: LocationProvider,
+    names: Arc<FileNames>,
     progress: Arc<WriteProgress>,
-    /// The start of the names of files, unique to this writer.
-    name: String,
-    /// How many files were started.
-    started: usize,
     open: HashMap<PartitionKey, OpenFile>,
-    closed: Vec<DataFile>,
-    /// A file that is being closed.
-    closing: Option<JoinHandle<Result<DataFile>>>,
+    complete: CompleteFiles,
     max_open: usize,
     memory: Reservation,
 }
@@ -50,8 +44,18 @@ struct OpenFile {
     accounted: usize,
 }
 
+/// What the open files of a writer may take.
+pub struct OpenLimits {
+    /// How many there may be; at least 1.
+    pub files: usize,
+    /// Their memory, in bytes.
+    pub memory_bytes: usize,
+}
+
 /// A partition that rows are written to.
 pub struct Partition<'a> {
+    /// Its spec.
+    pub spec_id: i32,
     /// What tells it from others.
     pub key: &'a [u8],
     /// Its values.
@@ -97,28 +101,25 @@ impl Drop for Reservation {
 impl OpenFiles {
     /// No files yet.
     pub fn new(
-        kind: FileKind,
+        kind: Arc<FileKind>,
         storage: &Storage,
-        options: &WriteOptions,
+        names: Arc<FileNames>,
+        limits: OpenLimits,
         account: Arc<dyn MemoryAccount>,
         progress: Arc<WriteProgress>,
     ) -> Self {
         Self {
-            kind: Arc::new(kind),
+            kind,
             storage: storage.clone(),
-            locations: options.locations.clone(),
+            names,
             progress,
-            // `<task>-<attempt>-<operation>`: there is one attempt.
-            name: format!("{:05}-{:05}-{}", options.partition_id, 0, Uuid::new_v4()),
-            started: 0,
             open: HashMap::new(),
-            closed: Vec::new(),
-            closing: None,
-            max_open: options.max_open_files,
+            complete: CompleteFiles::new(storage),
+            max_open: limits.files,
             memory: Reservation {
                 account,
                 taken: 0,
-                limit: options.memory_limit_bytes,
+                limit: limits.memory_bytes,
             },
         }
     }
@@ -159,13 +160,11 @@ impl OpenFiles {
         match self.open.entry(partition.key.into()) {
             Entry::Occupied(open) => Ok(&mut open.into_mut().file),
             Entry::Vacant(place) => {
-                self.started += 1;
-                let name = format!("{}-{:05}.parquet", self.name, self.started);
                 let file = DataFileWriter::new(
                     Arc::clone(&self.kind),
                     &self.storage,
-                    self.locations.location(&partition.path, &name),
-                    partition.tuple.clone(),
+                    self.names.next(&partition.path),
+                    partition,
                     Arc::clone(&self.progress),
                     first_rows,
                 )?;
@@ -179,16 +178,16 @@ impl OpenFiles {
         let Some(open) = self.open.remove(key) else {
             return Ok(());
         };
-        // A task of its own: if nobody waits for this one any more the file may be complete all the same, and must be known
-        // to be removed.
         let storage = self.storage.clone();
-        let closing = tokio::spawn(async move { open.file.close(&storage).await });
-        let closed = self.closing.insert(closing).await;
-        self.closing = None;
+        let closing = async move { Ok(vec![open.file.close(&storage).await?]) };
+        let closed = self.complete.add(closing).await;
         self.memory.shrink(open.accounted);
-        self.closed
-            .push(closed.map_err(|e| Error::Stopped(e.to_string()))??);
-        Ok(())
+        closed
+    }
+
+    /// Gives out the files that were closed. Those that are open stay so.
+    pub fn take_closed(&mut self) -> Vec<DataFile> {
+        self.complete.take()
     }
 
     /// Closes all files and gives them out.
@@ -203,15 +202,15 @@ impl OpenFiles {
         for (_, key) in keys {
             self.close(&key).await?;
         }
-        Ok(std::mem::take(&mut self.closed))
+        Ok(self.complete.take())
     }
 
     /// Removes all files, those that are closed too, as far as the store lets us.
     pub async fn abort(&mut self) {
-        let open = self.open.drain().map(|(_, open)| open.file).collect();
-        let closed = std::mem::take(&mut self.closed);
+        let open: Vec<_> = self.open.drain().map(|(_, open)| open.file).collect();
         self.memory.shrink(self.memory.taken);
-        remove(self.storage.clone(), open, closed, self.closing.take()).await;
+        abort(&self.storage, open).await;
+        self.complete.remove().await;
     }
 
     async fn close_largest<S: Ord>(&mut self, size: impl Fn(&DataFileWriter) -> S) -> Result<()> {
@@ -280,35 +279,21 @@ impl OpenFiles {
 
 impl Drop for OpenFiles {
     fn drop(&mut self) {
-        if self.open.is_empty() && self.closed.is_empty() && self.closing.is_none() {
+        if self.open.is_empty() {
             return;
         }
         // A query that is cancelled drops its writers without a word.
-        let open = self.open.drain().map(|(_, open)| open.file).collect();
-        let closed = std::mem::take(&mut self.closed);
-        let removal = remove(self.storage.clone(), open, closed, self.closing.take());
+        let open: Vec<_> = self.open.drain().map(|(_, open)| open.file).collect();
+        let storage = self.storage.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(removal);
+            runtime.spawn(async move { abort(&storage, open).await });
         }
     }
 }
 
-async fn remove(
-    storage: Storage,
-    open: Vec<DataFileWriter>,
-    mut closed: Vec<DataFile>,
-    closing: Option<JoinHandle<Result<DataFile>>>,
-) {
-    if let Some(closing) = closing
-        && let Ok(Ok(file)) = closing.await
-    {
-        closed.push(file);
-    }
+async fn abort(storage: &Storage, open: Vec<DataFileWriter>) {
     for file in open {
-        file.abort(&storage).await;
-    }
-    for file in closed {
-        let _ = storage.delete(&file.file_path).await;
+        file.abort(storage).await;
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow_schema::SchemaRef;
-use drumlin_format::manifest::DataFile;
+use drumlin_format::manifest::{DataContent, DataFile};
 use drumlin_format::metrics::MetricsMode;
 use drumlin_format::schema::Schema;
 
@@ -13,7 +13,8 @@ use super::columns::{check_batch, stored_batch};
 use super::data_file_writer::FileKind;
 use super::dictionary::Dictionaries;
 use super::fan_out::FanOut;
-use super::open_files::{OpenFiles, Partition};
+use super::location::FileNames;
+use super::open_files::{OpenFiles, OpenLimits, Partition};
 use super::partition::{PartitionKey, Partitioner, Runs};
 use super::shape::FileShape;
 use super::{Arrangement, WriteOptions, WriteProgress, partition_columns};
@@ -101,8 +102,8 @@ impl TableFileWriter {
             dictionaries: Dictionaries::new(&shape, &options.parquet),
             shape,
             modes,
-            spec_id: spec.spec_id(),
-            sort_order_id: options.sort_order_id,
+            content: DataContent::Data,
+            sort_order_id: Some(options.sort_order_id),
             target_bytes: options.target_file_size_bytes,
         };
         let partitioner = Partitioner::new(Arc::clone(&schema), spec)?;
@@ -116,7 +117,21 @@ impl TableFileWriter {
             schema,
             arrow,
             partitioner,
-            files: OpenFiles::new(kind, table.storage(), &options, memory, progress),
+            files: OpenFiles::new(
+                Arc::new(kind),
+                table.storage(),
+                Arc::new(FileNames::new(
+                    options.locations,
+                    options.partition_id,
+                    ".parquet",
+                )),
+                OpenLimits {
+                    files: options.max_open_files,
+                    memory_bytes: options.memory_limit_bytes,
+                },
+                memory,
+                progress,
+            ),
             rows,
             incomplete: false,
         })
@@ -167,6 +182,7 @@ impl TableFileWriter {
             let key = runs.key(run);
             let tuple = self.partitioner.tuple(runs, range.start);
             let partition = Partition {
+                spec_id: self.partitioner.spec_id(),
                 key,
                 path: self.partitioner.path(&tuple),
                 tuple,

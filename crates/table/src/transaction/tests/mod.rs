@@ -18,13 +18,14 @@
     clippy::cast_sign_loss
 )]
 
-mod catalog;
-mod checked;
+pub mod catalog;
+pub mod checked;
 mod conflicts;
 mod faults;
 mod layout;
 mod operations;
 mod random;
 mod retries;
-mod store;
-mod tables;
+mod row_deltas;
+pub mod store;
+pub mod tables;

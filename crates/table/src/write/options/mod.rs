@@ -1,13 +1,16 @@
 //! How files are written, by the properties of the table and by what a caller says.
 //!
 //! - `parquet`: row groups, pages, codecs, bloom filters
+//! - `deletes`: delete files
 //! - `metrics`: which metrics are kept of which column
 
+mod deletes;
 mod metrics;
 mod parquet;
 
 use drumlin_format::metadata::TableMetadata;
 
+pub use deletes::{DeleteGranularity, DeleteWriteOptions};
 pub use metrics::MetricsModes;
 pub(super) use parquet::ParquetSettings;
 
@@ -76,18 +79,7 @@ impl WriteOptions {
                 properties.text("write.format.default").unwrap_or_default()
             )));
         }
-        if properties.text("encryption.key-id").is_some() {
-            return Err(Error::Unsupported(
-                "table property `encryption.key-id`: files of encrypted tables are not written".into(),
-            ));
-        }
-        if let Some(class) = properties.text("write.location-provider.impl") {
-            let note = format!(
-                "`write.location-provider.impl` has no effect: the class `{class}` cannot be run here, files get their \
-                 locations by the other properties"
-            );
-            properties.notes.push(note);
-        }
+        refuse_encryption(&properties)?;
         let parquet = ParquetSettings::of(&mut properties, metadata.current_schema())?;
         let default_target: u64 = 512 << 20;
         Ok(Self {
@@ -97,7 +89,7 @@ impl WriteOptions {
                 "bytes",
             )?,
             metrics: MetricsModes::of(&mut properties, metadata)?,
-            locations: LocationProvider::of(&mut properties, metadata.location())?,
+            locations: locations(&mut properties, metadata)?,
             max_open_files: Self::DEFAULT_MAX_OPEN_FILES,
             memory_limit_bytes: parquet
                 .row_group_bytes
@@ -186,4 +178,25 @@ impl WriteOptions {
         self.sort_order_id = sort_order_id;
         self
     }
+}
+
+fn refuse_encryption(properties: &Properties<'_>) -> Result<()> {
+    match properties.text("encryption.key-id") {
+        None => Ok(()),
+        Some(_) => Err(Error::Unsupported(
+            "table property `encryption.key-id`: files of encrypted tables are not written".into(),
+        )),
+    }
+}
+
+/// Where the files of a table go.
+fn locations(properties: &mut Properties<'_>, metadata: &TableMetadata) -> Result<LocationProvider> {
+    if let Some(class) = properties.text("write.location-provider.impl") {
+        let note = format!(
+            "`write.location-provider.impl` has no effect: the class `{class}` cannot be run here, files get their \
+             locations by the other properties"
+        );
+        properties.notes.push(note);
+    }
+    LocationProvider::of(properties, metadata.location())
 }

@@ -12,8 +12,14 @@ use crate::error::Result;
 use crate::properties::{Properties, boolean};
 use crate::write::shape::FileShape;
 
-const CODEC: &str = "write.parquet.compression-codec";
-const LEVEL: &str = "write.parquet.compression-level";
+const CODEC: &str = "compression-codec";
+const LEVEL: &str = "compression-level";
+
+/// What the names of properties of data files start with.
+const DATA: &str = "write.parquet.";
+
+/// What the names of those of delete files start with, which have those of data files in their place where they are not set.
+const DELETES: &str = "write.delete.parquet.";
 
 /// The level of zstd where no property says one.
 const DEFAULT_ZSTD_LEVEL: i32 = 3;
@@ -21,6 +27,9 @@ const DEFAULT_ZSTD_LEVEL: i32 = 3;
 /// The most rows of a row group, whatever its bytes: what other writers of Arrow take, and what leaves a scan something
 /// to divide.
 const MAX_ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Finds the property that says a setting, by the end of its name.
+type Key<'a> = &'a dyn Fn(&Properties<'_>, &str) -> String;
 
 /// Settings of Parquet files, in bytes where they are sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,31 +57,50 @@ struct ColumnSettings {
 }
 
 impl ParquetSettings {
-    /// By the table's properties.
+    /// By the table's properties for data files.
     pub fn of(properties: &mut Properties<'_>, schema: &Schema) -> Result<Self> {
-        let bytes =
-            |properties: &Properties<'_>, key: &str, default| properties.positive(key, default, "bytes");
-        let version = [
-            ("v1", WriterVersion::PARQUET_1_0),
-            ("v2", WriterVersion::PARQUET_2_0),
-        ];
-        let version = properties.one_of("write.parquet.page-version", &version)?;
-        let mut settings = Self {
-            row_group_bytes: bytes(properties, "write.parquet.row-group-size-bytes", 128 << 20)?,
-            page_bytes: bytes(properties, "write.parquet.page-size-bytes", 1 << 20)?,
-            page_rows: properties.positive("write.parquet.page-row-limit", 20_000, "rows")?,
-            dictionary_bytes: bytes(properties, "write.parquet.dict-size-bytes", 2 << 20)?,
-            compression: compression(properties)?,
-            version: version.unwrap_or(WriterVersion::PARQUET_1_0),
-            bloom_max_bytes: properties.positive("write.parquet.bloom-filter-max-bytes", 1 << 20, "bytes")?,
-            by_id: BTreeMap::new(),
-        };
+        let mut settings = Self::of_all_columns(properties, &|_, name| format!("{DATA}{name}"))?;
         settings.read_columns(properties, schema)?;
         if properties.boolean("write.parquet.shred-variants", false)? {
             let note = "`write.parquet.shred-variants` has no effect: variants are written unshredded";
             properties.notes.push(note.to_string());
         }
         Ok(settings)
+    }
+
+    /// By the table's properties for position delete files, whose columns are none of the table's.
+    pub fn of_deletes(properties: &mut Properties<'_>) -> Result<Self> {
+        Self::of_all_columns(properties, &|properties, name| {
+            let is_set = |name: &str| properties.text(&format!("{DELETES}{name}")).is_some();
+            // A level of the codec of data files says nothing to another codec.
+            match is_set(name) || (name == LEVEL && is_set(CODEC)) {
+                true => format!("{DELETES}{name}"),
+                false => format!("{DATA}{name}"),
+            }
+        })
+    }
+
+    /// By properties whose names `key` knows.
+    fn of_all_columns(properties: &mut Properties<'_>, key: Key<'_>) -> Result<Self> {
+        let bytes = |properties: &Properties<'_>, name: &str, default| {
+            properties.positive(&key(properties, name), default, "bytes")
+        };
+        let version = [
+            ("v1", WriterVersion::PARQUET_1_0),
+            ("v2", WriterVersion::PARQUET_2_0),
+        ];
+        let version = properties.one_of(&key(properties, "page-version"), &version)?;
+        let page_rows = key(properties, "page-row-limit");
+        Ok(Self {
+            row_group_bytes: bytes(properties, "row-group-size-bytes", 128 << 20)?,
+            page_bytes: bytes(properties, "page-size-bytes", 1 << 20)?,
+            page_rows: properties.positive(&page_rows, 20_000, "rows")?,
+            dictionary_bytes: bytes(properties, "dict-size-bytes", 2 << 20)?,
+            compression: compression(properties, key)?,
+            version: version.unwrap_or(WriterVersion::PARQUET_1_0),
+            bloom_max_bytes: properties.positive("write.parquet.bloom-filter-max-bytes", 1 << 20, "bytes")?,
+            by_id: BTreeMap::new(),
+        })
     }
 
     fn read_columns(&mut self, properties: &mut Properties<'_>, schema: &Schema) -> Result<()> {
@@ -207,7 +235,8 @@ fn statistics_length(shape: &FileShape, modes: &[MetricsMode]) -> Option<usize> 
     Some(length)
 }
 
-fn compression(properties: &mut Properties<'_>) -> Result<Compression> {
+fn compression(properties: &mut Properties<'_>, key: Key<'_>) -> Result<Compression> {
+    let level_key = key(properties, LEVEL);
     let codecs = [
         ("zstd", Compression::ZSTD(ZstdLevel::default())),
         ("gzip", Compression::GZIP(GzipLevel::default())),
@@ -218,11 +247,11 @@ fn compression(properties: &mut Properties<'_>) -> Result<Compression> {
         ("uncompressed", Compression::UNCOMPRESSED),
         ("none", Compression::UNCOMPRESSED),
     ];
-    let codec = properties.one_of(CODEC, &codecs)?;
+    let codec = properties.one_of(&key(properties, CODEC), &codecs)?;
     let codec = codec.unwrap_or(Compression::ZSTD(ZstdLevel::default()));
-    let level = properties.parsed::<i32>(LEVEL, "a whole number")?;
-    let text = properties.text(LEVEL).unwrap_or_default();
-    let wrong = |expected: &str| Properties::wrong(LEVEL, text, expected);
+    let level = properties.parsed::<i32>(&level_key, "a whole number")?;
+    let text = properties.text(&level_key).unwrap_or_default();
+    let wrong = |expected: &str| Properties::wrong(&level_key, text, expected);
     let unsigned = |level: i32| u32::try_from(level).unwrap_or(u32::MAX);
     Ok(match (codec, level) {
         (Compression::ZSTD(_), level) => {
@@ -239,7 +268,7 @@ fn compression(properties: &mut Properties<'_>) -> Result<Compression> {
         }
         (Compression::GZIP(_) | Compression::BROTLI(_), None) => codec,
         (codec, Some(_)) => {
-            let note = format!("`{LEVEL}` has no effect: {codec} has no levels");
+            let note = format!("`{level_key}` has no effect: {codec} has no levels");
             properties.notes.push(note);
             codec
         }

@@ -114,6 +114,11 @@ impl Partitioner {
             .collect()
     }
 
+    /// The id of the spec.
+    pub fn spec_id(&self) -> i32 {
+        self.spec.spec_id()
+    }
+
     /// The folder of a partition; empty for a spec without fields.
     pub fn path(&self, tuple: &PartitionTuple) -> String {
         self.spec.partition_path(tuple, &self.results)

@@ -26,16 +26,16 @@ use crate::table::Table;
 
 /// A store in memory whose writing fails once, after so many steps.
 #[derive(Debug)]
-struct Faulty {
+pub(in crate::write) struct Faulty {
     inner: InMemory,
     steps: Arc<Steps>,
 }
 
 #[derive(Debug)]
-struct Steps {
+pub(in crate::write) struct Steps {
     left: AtomicIsize,
     /// Uploads that are neither complete nor aborted.
-    open: AtomicIsize,
+    pub(in crate::write) open: AtomicIsize,
 }
 
 impl Steps {
@@ -47,6 +47,21 @@ impl Steps {
             }),
             _ => Ok(()),
         }
+    }
+}
+
+impl Faulty {
+    /// A store that fails after so many steps, and its steps.
+    pub(in crate::write) fn new(left: isize) -> (Self, Arc<Steps>) {
+        let steps = Arc::new(Steps {
+            left: AtomicIsize::new(left),
+            open: AtomicIsize::new(0),
+        });
+        let store = Self {
+            inner: InMemory::new(),
+            steps: Arc::clone(&steps),
+        };
+        (store, steps)
     }
 }
 
@@ -155,14 +170,7 @@ async fn each_step_of_an_upload_may_fail() {
     let batches: Vec<_> = rows.chunks(10).map(|rows| batch(schema, rows)).collect();
     let mut failed = 0;
     for step in 0..100 {
-        let steps = Arc::new(Steps {
-            left: AtomicIsize::new(step),
-            open: AtomicIsize::new(0),
-        });
-        let store = Faulty {
-            inner: InMemory::new(),
-            steps: Arc::clone(&steps),
-        };
+        let (store, steps) = Faulty::new(step);
         let storage = Storage::default();
         storage.register("memory:", Arc::new(store)).unwrap();
         let table = Table::new("t", storage, "", Arc::clone(plain.metadata()));

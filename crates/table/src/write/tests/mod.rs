@@ -9,7 +9,7 @@
 //! - `properties`, `locations`, `refusals`: table properties, places of files, what is refused
 
 mod every_type;
-mod faults;
+pub(in crate::write) mod faults;
 mod file_metrics;
 mod files;
 mod locations;
