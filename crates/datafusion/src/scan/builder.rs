@@ -281,7 +281,7 @@ fn enough(tasks: &[FileTask], limit: Option<usize>) -> &[FileTask] {
 /// Whether positions of any file are deleted.
 fn deletes_positions(plan: &ScanPlan) -> bool {
     let mut deletes = plan.tasks.iter().filter_map(FileTask::deletes);
-    deletes.any(|d| d.deletion_vector().is_some() || !d.position_deletes().is_empty())
+    deletes.any(|d| d.deletes_positions())
 }
 
 /// The floating-point columns that may hold NaN: those of which not every file says that it holds none.

@@ -133,6 +133,7 @@ impl DeleteIndex {
                 vector: found.vector,
                 positions: found.positions,
                 equality: Vec::with_capacity(found.groups.len()),
+                uncommitted: None,
             };
             counts.deletion_vectors += usize::from(deletes.vector.is_some());
             for file in &deletes.positions {

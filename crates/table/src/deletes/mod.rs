@@ -64,6 +64,8 @@ pub struct FileDeletes {
     vector: Option<Arc<DeleteFile>>,
     positions: Vec<Arc<DeleteFile>>,
     equality: Vec<Arc<EqualityDeletes>>,
+    /// Positions that no delete file deletes yet.
+    uncommitted: Option<Arc<DeletionVector>>,
 }
 
 /// The deleted positions of a data file, and by what.
@@ -71,7 +73,7 @@ pub struct FileDeletes {
 pub struct DeletedPositions {
     /// The positions, from 0 over the whole file. There may be some beyond its end.
     pub positions: Arc<DeletionVector>,
-    /// Whether they come from a deletion vector, else from position delete files.
+    /// Whether they come from deletion vectors alone, else from position delete files too.
     pub by_vector: bool,
 }
 
@@ -100,16 +102,46 @@ impl FileDeletes {
         }
     }
 
+    /// The same with these positions deleted besides, which are those of a change that is not committed. Their memory is
+    /// the caller's to account.
+    #[must_use]
+    pub fn with_deleted(&self, positions: Arc<DeletionVector>) -> Self {
+        let mut all = positions;
+        if let Some(before) = &self.uncommitted {
+            Arc::make_mut(&mut all).merge(before);
+        }
+        Self {
+            uncommitted: Some(all).filter(|all| !all.is_empty()),
+            ..self.clone()
+        }
+    }
+
     /// Whether nothing is deleted.
     pub fn is_empty(&self) -> bool {
-        self.vector.is_none() && self.positions.is_empty() && self.equality.is_empty()
+        !self.deletes_positions() && self.equality.is_empty()
+    }
+
+    /// Whether rows may be deleted by their positions.
+    pub fn deletes_positions(&self) -> bool {
+        self.vector.is_some() || !self.positions.is_empty() || self.uncommitted.is_some()
+    }
+
+    /// The delete files of a data file that have to be removed by the commit that adds a deletion vector, or position
+    /// deletes of this data file alone, with all its [deleted positions](Self::deleted_positions) (§ Deletion Vectors): the
+    /// deletion vector before, and the position delete files that are for no other data file. Those that may be for
+    /// others too stay.
+    pub fn superseded_by_vector<'a>(&'a self, file: &'a DataFile) -> impl Iterator<Item = &'a DataFile> {
+        let alone = |deletes: &&DataFile| data_file_of(deletes).as_ref() == Some(&file.file_path);
+        let positions = self.positions.iter().map(|d| d.data_file()).filter(alone);
+        self.vector.iter().map(|d| d.data_file()).chain(positions)
     }
 
     /// The rows of the data file that are left, if metadata tells exactly: a deletion vector says how many it deletes.
-    /// A position delete file may name a row twice, or none of this data file.
+    /// A position delete file may name a row twice, or none of this data file; positions that are not committed may be
+    /// deleted already.
     pub fn live_rows(&self, file: &DataFile) -> Option<u64> {
         let rows = u64::try_from(file.record_count).ok()?;
-        if !self.positions.is_empty() || !self.equality.is_empty() {
+        if !self.positions.is_empty() || !self.equality.is_empty() || self.uncommitted.is_some() {
             return None;
         }
         match &self.vector {
@@ -125,9 +157,9 @@ impl FileDeletes {
             return 0;
         }
         let deleting = self.vector.iter().chain(&self.positions);
-        deleting.fold(rows, |left, deletes| {
-            left.saturating_sub(deletes.record_count().unwrap_or(u64::MAX))
-        })
+        let deleting = deleting.map(|deletes| deletes.record_count().unwrap_or(u64::MAX));
+        let uncommitted = self.uncommitted.iter().map(|positions| positions.len());
+        deleting.chain(uncommitted).fold(rows, u64::saturating_sub)
     }
 
     /// Loads the deleted positions of the data file at `path`; `None` if no position is deleted.
@@ -140,7 +172,7 @@ impl FileDeletes {
         table: &Table,
         memory: &dyn MemoryAccount,
     ) -> Result<Option<DeletedPositions>> {
-        let mut deleted: Option<Arc<DeletionVector>> = None;
+        let mut deleted = self.uncommitted.clone();
         for file in self.vector.iter().chain(&self.positions) {
             let Some(positions) = file.positions(table, memory).await?.of(path) else {
                 continue;
@@ -153,7 +185,7 @@ impl FileDeletes {
         let deleted = deleted.filter(|d| !d.is_empty());
         Ok(deleted.map(|positions| DeletedPositions {
             positions,
-            by_vector: self.vector.is_some(),
+            by_vector: self.positions.is_empty(),
         }))
     }
 }

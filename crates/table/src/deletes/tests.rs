@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod files;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

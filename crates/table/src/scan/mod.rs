@@ -23,6 +23,7 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use drumlin_format::deletion_vector::DeletionVector;
 use drumlin_format::manifest::{DataFile, ManifestEntry};
 use drumlin_format::partition::PartitionSpec;
 
@@ -83,6 +84,18 @@ impl FileTask {
         let left = self.deletes.as_ref().map(|d| d.without_equality_deletes());
         Self {
             deletes: left.filter(|d| !d.is_empty()).map(Arc::new),
+            ..self.clone()
+        }
+    }
+
+    /// The same file with these positions deleted besides, which are those of a change that is not committed
+    /// ([`FileDeletes::with_deleted`]).
+    #[must_use]
+    pub fn with_deleted(&self, positions: Arc<DeletionVector>) -> Self {
+        let deletes = self.deletes.as_deref().cloned().unwrap_or_default();
+        let deletes = deletes.with_deleted(positions);
+        Self {
+            deletes: (!deletes.is_empty()).then(|| Arc::new(deletes)),
             ..self.clone()
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | what | for which columns |
 //! |---|---|
-//! | sizes | all |
+//! | sizes | all but those of the row lineage, of which there is nothing |
 //! | counts of values and nulls | all outside of lists and maps whose mode has counts: inside, they would not count rows |
 //! | counts of NaNs | those of them that are float or double |
 //! | bounds | primitive columns outside of lists and maps whose mode has bounds; not variant, geometry, geography |
@@ -22,6 +22,7 @@ use drumlin_format::value::bytes::{decimal_from_bytes, to_bytes};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::statistics::Statistics;
 
+use super::row_lineage::is_row_lineage;
 use super::shape::{FileShape, Leaf};
 use crate::arrow::field_id;
 
@@ -77,6 +78,9 @@ pub fn file_metrics(
 ) -> ColumnMetrics {
     let mut metrics = ColumnMetricsBuilder::default();
     for (place, (leaf, mode)) in shape.leaves.iter().zip(modes).enumerate() {
+        if is_row_lineage(leaf.field_id) {
+            continue;
+        }
         let chunks = footer
             .row_groups()
             .iter()

@@ -23,6 +23,7 @@
 //! | `location` | [`LocationProvider`]: where files go |
 //! | `partition` | [`partition_columns`], and which rows of a batch are of one partition |
 //! | `columns` | columns of a batch: checks, and their form in the file |
+//! | [`row_lineage`] | the columns of the row lineage |
 //! | `shape` | the schema of files in Arrow and Parquet |
 //! | `metrics` | metrics of a file |
 //!
@@ -57,6 +58,7 @@ mod metrics;
 mod open_files;
 pub mod options;
 mod partition;
+pub mod row_lineage;
 mod shape;
 mod upload;
 mod writer;

@@ -16,6 +16,7 @@ use super::fan_out::FanOut;
 use super::location::FileNames;
 use super::open_files::{OpenFiles, OpenLimits, Partition};
 use super::partition::{PartitionKey, Partitioner, Runs};
+use super::row_lineage::{mode_of, with_row_lineage};
 use super::shape::FileShape;
 use super::{Arrangement, WriteOptions, WriteProgress, partition_columns};
 use crate::arrow::schema_to_arrow;
@@ -30,8 +31,9 @@ use crate::table::Table;
 /// removes its files in a task of the runtime, if there is one.
 pub struct TableFileWriter {
     table: String,
+    /// The columns of batches: those of the table, and those of the row lineage if files carry it.
     schema: Arc<Schema>,
-    /// The columns of the table in Arrow's terms.
+    /// The same in Arrow's terms.
     arrow: SchemaRef,
     partitioner: Partitioner,
     files: OpenFiles,
@@ -67,7 +69,7 @@ impl TableFileWriter {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for tables that no file can be written to: an unknown transform, a struct of nothing but
-    /// unknown fields; [`Error::Format`] for a spec or sort order that the table does not have.
+    /// unknown fields, and for row lineage below format version 3; [`Error::Format`] for a spec or sort order that the table does not have.
     pub fn new(
         table: &Table,
         options: WriteOptions,
@@ -87,15 +89,27 @@ impl TableFileWriter {
         {
             return Err(not_there("sort order", Some(options.sort_order_id)));
         }
+        let partitioner = Partitioner::new(Arc::clone(&schema), Arc::clone(&spec))?;
         // What the spec cannot take is found before there are rows.
-        let arrow: SchemaRef = Arc::new(schema_to_arrow(&schema));
-        let no_rows = RecordBatch::new_empty(Arc::clone(&arrow));
+        let no_rows = RecordBatch::new_empty(Arc::new(schema_to_arrow(&schema)));
         partition_columns(&schema, &spec, &no_rows)?;
+        let schema = match options.row_lineage {
+            false => schema,
+            true if metadata.format_version() < 3 => {
+                return Err(Error::Unsupported(format!(
+                    "row lineage in files of table `{}`: it is of format version {}, rows have ids from version 3 on",
+                    table.name(),
+                    metadata.format_version()
+                )));
+            }
+            true => Arc::new(with_row_lineage(&schema)?),
+        };
+        let arrow: SchemaRef = Arc::new(schema_to_arrow(&schema));
         let shape = FileShape::new(&schema)?;
         let modes = shape
             .leaves
             .iter()
-            .map(|leaf| options.metrics.of_field(leaf.field_id));
+            .map(|leaf| mode_of(&options.metrics, leaf.field_id));
         let modes: Vec<MetricsMode> = modes.collect();
         let kind = FileKind {
             properties: options.parquet.writer_properties(&shape, &modes),
@@ -106,7 +120,6 @@ impl TableFileWriter {
             sort_order_id: Some(options.sort_order_id),
             target_bytes: options.target_file_size_bytes,
         };
-        let partitioner = Partitioner::new(Arc::clone(&schema), spec)?;
         // With one partition there is one file open at a time, in whatever order the rows are.
         let rows = match arrangement {
             Arrangement::FanOut if !partitioner.is_single() => Rows::FanOut(FanOut::default()),
@@ -138,7 +151,8 @@ impl TableFileWriter {
     }
 
     /// Writes a batch with the columns of the table, in order, of the types that
-    /// [`schema_to_arrow`](crate::arrow::schema_to_arrow) says.
+    /// [`schema_to_arrow`](crate::arrow::schema_to_arrow) says, and those of the row lineage behind them if the options
+    /// say so ([`WriteOptions::with_row_lineage`]).
     ///
     /// # Errors
     /// [`Error::Row`] for columns of other types, for a null in a required field at any depth, and for a partition that

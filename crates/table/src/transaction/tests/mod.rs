@@ -23,6 +23,7 @@ pub mod checked;
 mod conflicts;
 mod faults;
 mod layout;
+mod lineage;
 mod operations;
 mod random;
 mod retries;

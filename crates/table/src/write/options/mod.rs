@@ -56,6 +56,7 @@ pub struct WriteOptions {
     pub(super) partition_id: usize,
     pub(super) spec_id: Option<i32>,
     pub(super) sort_order_id: i32,
+    pub(super) row_lineage: bool,
     fanout: bool,
     distribution_mode: Option<DistributionMode>,
     notes: Vec<String>,
@@ -99,6 +100,7 @@ impl WriteOptions {
             partition_id: 0,
             spec_id: None,
             sort_order_id: drumlin_format::sort::UNSORTED_ORDER_ID,
+            row_lineage: false,
             fanout: properties.boolean("write.spark.fanout.enabled", false)?,
             distribution_mode: properties.one_of("write.distribution-mode", &DistributionMode::WORDS)?,
             notes: properties.notes,
@@ -176,6 +178,15 @@ impl WriteOptions {
     #[must_use]
     pub fn sorted_by(mut self, sort_order_id: i32) -> Self {
         self.sort_order_id = sort_order_id;
+        self
+    }
+
+    /// Files that carry the lineage of their rows (§ Row Lineage): batches have two more columns behind those of the
+    /// table, `_row_id` and `_last_updated_sequence_number`, both `Int64`. What they hold is stored; null is inherited,
+    /// as by a new row. The columns are taken by their place, whatever they are called.
+    #[must_use]
+    pub fn with_row_lineage(mut self) -> Self {
+        self.row_lineage = true;
         self
     }
 }

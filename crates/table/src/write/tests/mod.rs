@@ -5,6 +5,7 @@
 //! - `file_metrics`: metrics against those that are worked out row by row
 //! - `transforms`: partition values against those of single values
 //! - `files`: which files there are: rolling, arrangement, caps, memory, abort
+//! - `lineage`: files that carry row ids
 //! - `faults`: stores that fail
 //! - `properties`, `locations`, `refusals`: table properties, places of files, what is refused
 
@@ -12,6 +13,7 @@ mod every_type;
 pub(in crate::write) mod faults;
 mod file_metrics;
 mod files;
+mod lineage;
 mod locations;
 mod properties;
 mod refusals;
