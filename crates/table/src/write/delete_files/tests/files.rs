@@ -341,3 +341,16 @@ async fn nothing_to_delete_is_no_file() {
         assert_eq!(delete_files_there(&t).await, [""; 0]);
     }
 }
+
+/// Statements run it in tasks of their own.
+#[tokio::test]
+async fn writing_can_move_between_threads() {
+    fn can_move<T: Send>(it: T) -> T {
+        it
+    }
+    for version in 2..=3 {
+        let (_, t) = by_p(version, &[]).await;
+        let rows = vec![rows_of(&data_in("a", 0, 10), [1])];
+        assert_eq!(can_move(write(&t, rows)).await.unwrap().len(), 1);
+    }
+}

@@ -48,7 +48,8 @@ async fn invalid_values_name_property_value_and_expectation() {
 
 #[tokio::test]
 async fn what_is_not_written_is_refused_by_name() {
-    let cases: [(u8, &[(&str, &str)], Option<&str>); 8] = [
+    type Case<'a> = (u8, &'a [(&'a str, &'a str)], Option<&'a str>);
+    let cases: [Case<'_>; 8] = [
         (
             2,
             &[("write.delete.format.default", "orc")],
