@@ -313,3 +313,42 @@ async fn vectors_of_one_puffin_file_are_replaced_by_two_at_once() {
         }
     }
 }
+
+/// F123: in a table that was of version 2 a vector takes the place of position deletes of its data file; those of a whole
+/// partition stay.
+#[tokio::test]
+async fn vectors_replace_position_deletes() {
+    let files = [data_in("a", 0, 10), data_in("b", 0, 20)];
+    let (catalog, mut t) = with_files(2, &files).await;
+    let of_a = deletes_of(2, "pa", &files[0], 1);
+    let of_both = DataFile {
+        referenced_data_file: None,
+        ..deletes_of(2, "pp", &files[0], 3)
+    };
+    let delta = SnapshotChange::row_delta(vec![of_a.clone(), of_both.clone()]);
+    after(&catalog, &mut t, delta).await;
+    let mut t = Transaction::new(&t, ident())
+        .add_updates(vec![TableUpdate::UpgradeFormatVersion(3)])
+        .commit(catalog.as_ref())
+        .await
+        .unwrap();
+    let new = vector("q", 0, &files[0], 5);
+    let delta = SnapshotChange::row_delta(vec![new.clone()]);
+    after(&catalog, &mut t, delta.remove([of_a])).await;
+    assert_eq!(live_deletes(&t).await, listed(&[&of_both, &new]));
+    let expected = [
+        ("added-delete-files", 1),
+        ("added-dvs", 1),
+        ("added-position-deletes", 5),
+        ("added-files-size", 42),
+        ("removed-delete-files", 1),
+        ("removed-position-delete-files", 1),
+        ("removed-position-deletes", 1),
+        ("removed-files-size", 51),
+    ];
+    assert_eq!(figures(&t), said(&expected));
+    // Those of the partition stay when one of its data files goes with its vector.
+    let delta = SnapshotChange::row_delta(vec![]).remove([files[0].clone(), new]);
+    after(&catalog, &mut t, delta).await;
+    assert_eq!(live_deletes(&t).await, listed(&[&of_both]));
+}

@@ -59,8 +59,10 @@ async fn deleted(table: &Table) -> BTreeMap<String, DeletionVector> {
         let path = &task.data_file().file_path;
         if let Some(deletes) = task.deletes() {
             let positions = deletes.deleted_positions(path, table, &UnlimitedMemory).await;
-            let positions = positions.unwrap().unwrap().positions;
-            deleted.insert(path.to_string(), positions.as_ref().clone());
+            // A file of a partition may have none for a data file between others.
+            if let Some(found) = positions.unwrap() {
+                deleted.insert(path.to_string(), found.positions.as_ref().clone());
+            }
         }
     }
     deleted
