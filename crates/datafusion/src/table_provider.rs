@@ -21,11 +21,15 @@ use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
 use crate::scalar::to_scalar;
 use crate::scan::builder::ScanBuilder;
-use crate::write::{ChangedRows, WriteMode, WriteTarget, insert_exec, place_columns};
+use crate::write::{ChangedRows, WriteMode, WriteTarget, insert_exec, place_columns, truncate_exec};
 
 /// Why tables that have no [`WriteTarget`] are only read.
 pub(crate) const READ_ONLY: &str = "it is only read here: it was opened without its catalog, which alone knows the current \
                                     state, or at a version; insert into the table of a catalog";
+
+/// Why a table does not change its rows by itself.
+const NO_EXTENSION: &str = "the session has no rule that plans statements which change rows: install the session extension \
+                            (SessionStateBuilder::with_iceberg), or run them by iceberg_sql";
 
 /// A schema with a mark in its metadata, so that the columns of a table are never equal to the schema of a data file:
 /// there DataFusion would leave out what makes the columns of the table from those of the file.
@@ -280,6 +284,30 @@ impl TableProvider for IcebergTableProvider {
         match (&self.target, self.why_read_only()) {
             (Some(target), None) => insert_exec(session, self, target, input, op),
             (_, why) => plan_err!("INSERT INTO {}: {}", self.table.name(), why.unwrap_or(READ_ONLY)),
+        }
+    }
+
+    /// Refused: from here it cannot be told what is to be deleted. DataFusion's optimizer has moved `IN (SELECT …)` and the
+    /// like to where no filter says it any more.
+    async fn delete_from(&self, _: &dyn Session, _: Vec<Expr>) -> Result<Arc<dyn ExecutionPlan>> {
+        plan_err!("DELETE FROM {}: {NO_EXTENSION}", self.table.name())
+    }
+
+    /// Refused, as [`delete_from`](Self::delete_from).
+    async fn update(
+        &self,
+        _: &dyn Session,
+        _: Vec<(String, Expr)>,
+        _: Vec<Expr>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan_err!("UPDATE {}: {NO_EXTENSION}", self.table.name())
+    }
+
+    /// Removes all rows in one commit.
+    async fn truncate(&self, _: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        match (&self.target, self.why_read_only()) {
+            (Some(target), None) => truncate_exec(&self.table, target).await,
+            (_, why) => plan_err!("TRUNCATE {}: {}", self.table.name(), why.unwrap_or(READ_ONLY)),
         }
     }
 }

@@ -51,7 +51,9 @@ pub(crate) fn refuse_writes(plan: &LogicalPlan) -> Result<()> {
             };
             let table = &dml.table_name;
             if let WriteOp::Insert(InsertOp::Replace) | WriteOp::Ctas = &dml.op {
-                return plan_err!("{verb} {table}: Iceberg tables have no keys to replace rows by; use MERGE INTO");
+                return plan_err!(
+                    "{verb} {table}: Iceberg tables have no keys to replace rows by; use MERGE INTO"
+                );
             }
             let why = match provider_of(provider.as_ref()) {
                 Some(table) => table.why_read_only(),

@@ -177,7 +177,10 @@ async fn plan_of(state: SessionState, statement: &SqlStatement<'_>) -> Result<Lo
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
     let scans = table_function::open(&mut parsed, &storage_of(state.config()), &milliseconds).await?;
-    let planner = Arc::new(StatementPlanner::new(scans, change.as_ref().map(|change| change.target())));
+    let planner = Arc::new(StatementPlanner::new(
+        scans,
+        change.as_ref().map(|change| change.target()),
+    ));
     let mut plan = hidden_columns::plan(state.clone(), parsed, planner).await?;
     if let Some(insertion) = insertion {
         plan = insertion.plan(plan, &state)?;

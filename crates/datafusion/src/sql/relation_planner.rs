@@ -235,7 +235,10 @@ impl Referenced {
 
 impl Referenced {
     /// A scan whose rows are to be changed: [`scan`](Self::scan) with the places of rows besides.
-    pub(super) fn scan_of_changes(&self, metadata_columns: &BTreeSet<String>) -> Result<(LogicalPlan, Vec<String>)> {
+    pub(super) fn scan_of_changes(
+        &self,
+        metadata_columns: &BTreeSet<String>,
+    ) -> Result<(LogicalPlan, Vec<String>)> {
         let Some(table) = self.provider.downcast_ref::<IcebergTableProvider>() else {
             return plan_err!("`{}` is no Iceberg table", self.reference);
         };
@@ -247,7 +250,9 @@ impl Referenced {
             .collect();
         let places = all.schema().fields().len();
         let all = all.changing_rows()?;
-        let columns = (0..own).chain(shown.keys().copied()).chain(places..all.schema().fields().len());
+        let columns = (0..own)
+            .chain(shown.keys().copied())
+            .chain(places..all.schema().fields().len());
         let source = provider_as_source(Arc::new(all.clone()));
         let plan = LogicalPlanBuilder::scan(self.reference.clone(), source, Some(columns.collect()))?;
         Ok((plan.build()?, shown.into_values().collect()))

@@ -11,8 +11,8 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 use drumlin_format::snapshot::{MAIN_BRANCH, RefKind};
 use drumlin_table::{Table, TableVersion};
 
-use crate::IcebergTableProvider;
 use super::clause::selector;
+use crate::IcebergTableProvider;
 
 /// An Iceberg table, and the branch that is written to.
 #[derive(Debug)]

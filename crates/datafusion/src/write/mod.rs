@@ -34,7 +34,7 @@ pub(crate) use insert::{
 };
 pub use options::{IcebergOptions, PartitionOverwriteMode};
 pub(crate) use row_changes::{
-    Change, ChangePlan, ChangedRows, Clause, FILE_ID, POS, ScannedTarget, place_columns, reads,
+    Change, ChangePlan, ChangedRows, Clause, FILE_ID, POS, ScannedTarget, place_columns, reads, truncate_exec,
 };
 pub use target::WriteTarget;
 pub(crate) use target::{Making, WriteMode};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{
-    ArrayRef, BinaryArray, Int32Array, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
+    ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions, UInt64Array, new_null_array,
 };
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
@@ -236,7 +236,8 @@ impl ExecutionPlan for IcebergWriteExec {
                 Some(columns) => {
                     let (mut inserted, mut places) = (0, &mut places);
                     let new_rows = new_rows(input, columns, &mut places, &mut inserted, noted.as_ref());
-                    let (files, count) = write_all(writer, Box::pin(new_rows), &schema, &table, written).await?;
+                    let (files, count) =
+                        write_all(writer, Box::pin(new_rows), &schema, &table, written).await?;
                     (files, count, inserted)
                 }
             };

@@ -37,7 +37,9 @@ impl RowChangeProperties {
             ("snapshot", Isolation::Snapshot),
         ];
         let key = |of: &str| format!("write.{statement}.{of}");
-        let mode = properties.one_of(&key("mode"), &modes)?.unwrap_or(Mode::CopyOnWrite);
+        let mode = properties
+            .one_of(&key("mode"), &modes)?
+            .unwrap_or(Mode::CopyOnWrite);
         if mode == Mode::MergeOnRead && metadata.format_version() < 2 {
             return Err(Error::Unsupported(format!(
                 "`{}` = merge-on-read in a table of format version 1, which has no delete files: set it to copy-on-write, or \

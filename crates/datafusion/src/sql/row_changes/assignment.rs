@@ -41,7 +41,10 @@ pub(super) fn assigned(
         let name = match &assignment.target {
             AssignmentTarget::ColumnName(name) => name,
             AssignmentTarget::Tuple(_) => {
-                return plan_err!("{verb} {}: columns are assigned one by one, not as tuples", target.name);
+                return plan_err!(
+                    "{verb} {}: columns are assigned one by one, not as tuples",
+                    target.name
+                );
             }
         };
         let index = column(verb, name, target, alias, state)?;
@@ -56,7 +59,11 @@ pub(super) fn assigned(
     given
         .into_iter()
         .zip(columns)
-        .map(|(value, column)| value.map(|value| value_of(value, column, table, items)).transpose())
+        .map(|(value, column)| {
+            value
+                .map(|value| value_of(value, column, table, items))
+                .transpose()
+        })
         .collect()
 }
 
@@ -91,12 +98,23 @@ pub(super) fn column(
         None if normalize => ident.value.to_lowercase(),
         _ => ident.value.clone(),
     };
-    let idents: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(normal).collect();
+    let idents: Vec<String> = name
+        .0
+        .iter()
+        .filter_map(|part| part.as_ident())
+        .map(normal)
+        .collect();
     let columns = target.provider.table().schema().fields();
     let known = |name: &String| columns.iter().position(|column| column.name == *name);
     let qualifier: Vec<String> = match alias {
         Some(alias) => vec![normal(alias)],
-        None => target.name.0.iter().filter_map(|part| part.as_ident()).map(normal).collect(),
+        None => target
+            .name
+            .0
+            .iter()
+            .filter_map(|part| part.as_ident())
+            .map(normal)
+            .collect(),
     };
     let found = match idents.as_slice() {
         [column] => known(column),

@@ -17,7 +17,9 @@ use datafusion::common::{Column, DFSchema, JoinType, TableReference, plan_err};
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, lit};
-use datafusion::sql::sqlparser::ast::{self, Ident, MergeAction, MergeClauseKind, MergeInsertKind, SelectItem};
+use datafusion::sql::sqlparser::ast::{
+    self, Ident, MergeAction, MergeClauseKind, MergeInsertKind, SelectItem,
+};
 use drumlin_table::row_changes::Statement as Changing;
 
 use super::assignment::{self, Assigned, value_of};
@@ -87,13 +89,18 @@ pub(super) fn clauses(
             MergeAction::Delete { .. } => MergeWhat::Delete,
             MergeAction::Update(update) => {
                 if update.update_predicate.is_some() || update.delete_predicate.is_some() {
-                    return plan_err!("MERGE INTO {}: UPDATE … WHERE is not supported; use WHEN … AND", target.name);
+                    return plan_err!(
+                        "MERGE INTO {}: UPDATE … WHERE is not supported; use WHEN … AND",
+                        target.name
+                    );
                 }
                 match update.assignments.as_slice() {
-                    [ast::Assignment {
-                        target: ast::AssignmentTarget::ColumnName(name),
-                        ..
-                    }] if is_all(name) => MergeWhat::UpdateAll,
+                    [
+                        ast::Assignment {
+                            target: ast::AssignmentTarget::ColumnName(name),
+                            ..
+                        },
+                    ] if is_all(name) => MergeWhat::UpdateAll,
                     _ => MergeWhat::Update(assignment::assigned(
                         "MERGE INTO",
                         update.assignments,
@@ -130,7 +137,9 @@ fn inserted(
         return Ok(MergeWhat::InsertAll);
     }
     let MergeInsertKind::Values(values) = insert.kind else {
-        return plan_err!("MERGE INTO {name}: INSERT ROW is not supported; use INSERT *, which goes by names");
+        return plan_err!(
+            "MERGE INTO {name}: INSERT ROW is not supported; use INSERT *, which goes by names"
+        );
     };
     let [row] = values.rows.as_slice() else {
         return plan_err!("MERGE INTO {name}: INSERT takes one row of values");
@@ -290,7 +299,17 @@ pub(super) fn joined(
     let mut matched = clauses.iter().filter(|(rows, _)| *rows == Rows::Matched);
     let only_deletes = matches!(
         (matched.next(), matched.next()),
-        (None, _) | (Some((_, Clause { condition: None, change: Change::Delete })), None)
+        (None, _)
+            | (
+                Some((
+                    _,
+                    Clause {
+                        condition: None,
+                        change: Change::Delete
+                    }
+                )),
+                None
+            )
     );
     let clauses = clauses.into_iter().map(|(rows, clause)| {
         let in_table = new.then(|| place.clone().is_not_null());
@@ -321,7 +340,10 @@ pub(super) fn joined(
 fn marked(source: LogicalPlan) -> Result<LogicalPlan> {
     let mut exprs: Vec<Expr> = source.schema().columns().into_iter().map(Expr::Column).collect();
     exprs.push(lit(true).alias(SOURCE));
-    Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(source))?))
+    Ok(LogicalPlan::Projection(Projection::try_new(
+        exprs,
+        Arc::new(source),
+    )?))
 }
 
 /// A column of a schema that an expression names, also from within a subquery.
@@ -355,9 +377,20 @@ fn outer(columns: &[Expr], look: &mut impl FnMut(&Column)) {
 
 /// The columns of the table that a condition names.
 pub(super) fn columns_of(condition: &Expr, provider: &IcebergTableProvider) -> Vec<String> {
-    let mut names: Vec<String> = condition.column_refs().into_iter().map(|column| column.name.clone()).collect();
+    let mut names: Vec<String> = condition
+        .column_refs()
+        .into_iter()
+        .map(|column| column.name.clone())
+        .collect();
     names.sort_unstable();
     names.dedup();
-    names.retain(|name| provider.table().schema().as_struct().field_by_name(name).is_some());
+    names.retain(|name| {
+        provider
+            .table()
+            .schema()
+            .as_struct()
+            .field_by_name(name)
+            .is_some()
+    });
     names
 }

@@ -26,12 +26,13 @@ mod plain;
 mod star;
 
 use datafusion::common::{DFSchema, plan_err};
+use datafusion::datasource::provider_as_source;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{
-    DmlStatement, EmptyRelation, Explain, Expr, LogicalPlan, PlanType, Projection, ToStringifiedPlan, WriteOp, lit,
+    DmlStatement, EmptyRelation, Explain, Expr, LogicalPlan, PlanType, Projection, ToStringifiedPlan,
+    WriteOp, lit,
 };
-use datafusion::datasource::provider_as_source;
 use datafusion::sql::sqlparser::tokenizer::Location;
 use drumlin_table::row_changes::Statement as Changing;
 use std::sync::Arc;
@@ -171,8 +172,10 @@ fn selected(query: LogicalPlan, verb: &str) -> Result<Selected> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = query else {
         return plan_err!("{verb}: the statement cannot be planned over {}", query.display());
     };
-    if let LogicalPlan::Aggregate(_) | LogicalPlan::Window(_) | LogicalPlan::Unnest(_) | LogicalPlan::Distinct(_) =
-        input.as_ref()
+    if let LogicalPlan::Aggregate(_)
+    | LogicalPlan::Window(_)
+    | LogicalPlan::Unnest(_)
+    | LogicalPlan::Distinct(_) = input.as_ref()
     {
         return plan_err!(
             "{verb}: aggregates, window functions and unnest give no value for a single row; use them in a subquery"

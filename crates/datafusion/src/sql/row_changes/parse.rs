@@ -5,8 +5,8 @@ use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    self, Delete, Expr, FromTable, Ident, Merge, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Update,
-    UpdateTableFromKind,
+    self, Delete, Expr, FromTable, Ident, Merge, Query, SelectItem, SetExpr, TableFactor, TableWithJoins,
+    Update, UpdateTableFromKind,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -187,7 +187,14 @@ fn update_to_query(
     let joined = !other.is_empty();
     let mut items = Vec::new();
     let alias = alias_of(&scanned.relation);
-    let assigned = assignment::assigned("UPDATE", update.assignments, target, alias.as_ref(), state, &mut items)?;
+    let assigned = assignment::assigned(
+        "UPDATE",
+        update.assignments,
+        target,
+        alias.as_ref(),
+        state,
+        &mut items,
+    )?;
     if items.is_empty() {
         items.push(number("1"));
     }

@@ -9,7 +9,7 @@ use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::Result;
 use datafusion::logical_expr::dml::{MergeIntoAction, MergeIntoClauseKind, MergeIntoOp};
 use datafusion::logical_expr::{
-    Cast, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, TableScan, WriteOp, lit,
+    Cast, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, WriteOp, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use drumlin_table::row_changes::Statement as Changing;
@@ -53,7 +53,12 @@ impl AnalyzerRule for RowChangeRule {
 
 /// The plan of a statement that changes rows; `None` if it is none.
 fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<ChangePlan>> {
-    let all = |change| vec![Clause { condition: None, change }];
+    let all = |change| {
+        vec![Clause {
+            condition: None,
+            change,
+        }]
+    };
     Ok(match &dml.op {
         WriteOp::Delete => {
             let deleted = match dml.input.as_ref() {
@@ -61,7 +66,13 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
                 LogicalPlan::Filter(filter) if matches!(filter.input.as_ref(), LogicalPlan::TableScan(_)) => {
                     filter.predicate.clone()
                 }
-                other => return plan_err!("DELETE FROM {}: {} is not supported", dml.table_name, other.display()),
+                other => {
+                    return plan_err!(
+                        "DELETE FROM {}: {} is not supported",
+                        dml.table_name,
+                        other.display()
+                    );
+                }
             };
             Some(ChangePlan {
                 statement: Changing::Delete,
@@ -76,7 +87,11 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
         }
         WriteOp::Update => {
             let LogicalPlan::Projection(Projection { expr, input, .. }) = dml.input.as_ref() else {
-                return plan_err!("UPDATE {}: {} is not supported", dml.table_name, dml.input.display());
+                return plan_err!(
+                    "UPDATE {}: {} is not supported",
+                    dml.table_name,
+                    dml.input.display()
+                );
             };
             let columns = table.table().schema().fields();
             if expr.len() != columns.len() {
@@ -87,11 +102,14 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
                     expr.len()
                 );
             }
-            let values = expr.iter().zip(columns).map(|(value, column)| match value.clone().unalias() {
-                Expr::Column(same) if same.name == column.name => None,
-                Expr::Cast(Cast { expr, .. }) => Some(*expr),
-                other => Some(other),
-            });
+            let values = expr
+                .iter()
+                .zip(columns)
+                .map(|(value, column)| match value.clone().unalias() {
+                    Expr::Column(same) if same.name == column.name => None,
+                    Expr::Cast(Cast { expr, .. }) => Some(*expr),
+                    other => Some(other),
+                });
             Some(ChangePlan {
                 statement: Changing::Update,
                 provider: table.clone(),
@@ -126,12 +144,17 @@ fn merged(dml: &DmlStatement, merge: &MergeIntoOp, table: &IcebergTableProvider)
                 for (name, value) in assignments {
                     match place(name).and_then(|place| values.get_mut(place)) {
                         Some(given) => *given = Some(value.clone()),
-                        None => return plan_err!("MERGE INTO {}: there is no column `{name}`", dml.table_name),
+                        None => {
+                            return plan_err!("MERGE INTO {}: there is no column `{name}`", dml.table_name);
+                        }
                     }
                 }
                 Change::Update(values)
             }
-            MergeIntoAction::Insert { columns: listed, values } => {
+            MergeIntoAction::Insert {
+                columns: listed,
+                values,
+            } => {
                 let all: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
                 let listed = if listed.is_empty() { &all } else { listed };
                 let mut inserted = Vec::with_capacity(columns.len());
@@ -151,22 +174,29 @@ fn merged(dml: &DmlStatement, merge: &MergeIntoOp, table: &IcebergTableProvider)
     let provider = provider_as_source(Arc::new(table.changing_rows()?));
     let scan = LogicalPlanBuilder::scan(dml.table_name.clone(), provider, None)?.build()?;
     let source = dml.input.as_ref().clone();
-    merge::joined(clauses, merge.on.clone(), scan, source, table.clone(), dml.table_name.clone())
+    merge::joined(
+        clauses,
+        merge.on.clone(),
+        scan,
+        source,
+        table.clone(),
+        dml.table_name.clone(),
+    )
 }
 
 /// A plan over a scan of the table with the places of its rows.
-fn with_places(plan: LogicalPlan, name: &TableReference, table: &IcebergTableProvider) -> Result<LogicalPlan> {
+fn with_places(
+    plan: LogicalPlan,
+    name: &TableReference,
+    table: &IcebergTableProvider,
+) -> Result<LogicalPlan> {
     let changed = plan.transform_up(|node| {
         let node = match node {
-            LogicalPlan::TableScan(scan) if scan.table_name == *name => {
+            LogicalPlan::TableScan(scan)
+                if scan.table_name == *name && scan.filters.is_empty() && scan.fetch.is_none() =>
+            {
                 let provider = provider_as_source(Arc::new(table.changing_rows()?));
-                LogicalPlan::TableScan(TableScan::try_new(
-                    scan.table_name,
-                    provider,
-                    None,
-                    scan.filters,
-                    scan.fetch,
-                )?)
+                LogicalPlanBuilder::scan(scan.table_name, provider, None)?.build()?
             }
             other => other.recompute_schema()?,
         };

@@ -26,7 +26,13 @@ pub(in crate::sql) fn take_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpa
     for token in tokens {
         let significant = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
         let before: Vec<String> = match token.token {
-            Token::Mul => written.iter().rev().filter(significant).take(2).filter_map(word).collect(),
+            Token::Mul => written
+                .iter()
+                .rev()
+                .filter(significant)
+                .take(2)
+                .filter_map(word)
+                .collect(),
             _ => vec![],
         };
         let all = Token::Word(Word {
@@ -97,7 +103,11 @@ mod tests {
 
     #[test]
     fn other_statements_stay_as_they_are() {
-        for text in ["SELECT * FROM t", "INSERT INTO t SELECT * FROM s", "UPDATE t SET a = b * 2"] {
+        for text in [
+            "SELECT * FROM t",
+            "INSERT INTO t SELECT * FROM s",
+            "UPDATE t SET a = b * 2",
+        ] {
             assert_eq!(take_stars(tokens(text)), tokens(text));
         }
     }

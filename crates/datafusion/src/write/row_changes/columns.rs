@@ -1,6 +1,7 @@
 //! The columns of rows that are changed, and the places that are collected from them.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -48,12 +49,23 @@ pub(crate) struct ChangeColumns {
 pub(crate) type Places = HashMap<i32, DeletionVector>;
 
 /// The error of a row that is changed twice, before somebody has looked up which one it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the row {position} of the file {file} of the scan is changed twice")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Twice {
     pub(crate) file: i32,
     pub(crate) position: u64,
 }
+
+impl fmt::Display for Twice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the row {} of the file {} of the scan is changed twice",
+            self.position, self.file
+        )
+    }
+}
+
+impl std::error::Error for Twice {}
 
 impl Twice {
     /// The row, if the error is one of these.
@@ -143,7 +155,11 @@ impl ChangeColumns {
         let with_id: Vec<usize> = columns.into_iter().chain([row_id]).collect();
         let rows = batch.project(&with_id)?;
         let mut fields: Vec<FieldRef> = rows.schema().fields().iter().cloned().collect();
-        fields.push(Arc::new(Field::new(LAST_UPDATED_SEQUENCE_NUMBER, DataType::Int64, true)));
+        fields.push(Arc::new(Field::new(
+            LAST_UPDATED_SEQUENCE_NUMBER,
+            DataType::Int64,
+            true,
+        )));
         let mut arrays = rows.columns().to_vec();
         arrays.push(new_null_array(&DataType::Int64, rows.num_rows()));
         Ok(Some(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?))

@@ -139,7 +139,9 @@ impl ChangeCommit {
             .session_config()
             .get_extension::<WriteProgress>()
             .unwrap_or_default();
-        let written = write_deletes(table, &options, deletes, &progress).await.map_err(external)?;
+        let written = write_deletes(table, &options, deletes, &progress)
+            .await
+            .map_err(external)?;
         if !files.report(&written) {
             return internal_err!("the statement was given up");
         }
@@ -159,7 +161,12 @@ impl ChangeCommit {
     }
 
     /// The error of a row of the table that several other rows change.
-    pub(crate) async fn twice(&self, twice: Twice, table: &Table, context: &Arc<TaskContext>) -> DataFusionError {
+    pub(crate) async fn twice(
+        &self,
+        twice: Twice,
+        table: &Table,
+        context: &Arc<TaskContext>,
+    ) -> DataFusionError {
         let statement = self.properties.statement.to_string().to_uppercase();
         let row = match self.task(twice.file) {
             Ok(task) => {
@@ -210,7 +217,10 @@ impl fmt::Display for ChangeCommit {
                     write!(f, ", data files removed by metadata={}", scanned.emptied.len())?;
                 }
                 match self.reads_elsewhere {
-                    true => write!(f, ", conflicts=[all rows: the table is read in a subquery or join as well]"),
+                    true => write!(
+                        f,
+                        ", conflicts=[all rows: the table is read in a subquery or join as well]"
+                    ),
                     false => write!(f, ", conflicts=[{}]", scanned.predicate),
                 }
             }

@@ -21,6 +21,7 @@
 //! | `sink` | from the logical plan to `IcebergWriteExec` and `IcebergCommitExec` |
 //! | `commit` | what was found becomes a change of the table |
 //! | `rewrite` | copy-on-write |
+//! | `truncate` | TRUNCATE |
 
 pub(super) mod columns;
 pub(super) mod commit;
@@ -28,6 +29,8 @@ mod plan;
 mod rewrite;
 mod scan;
 mod sink;
+mod truncate;
 
 pub(crate) use plan::{Change, ChangePlan, Clause, reads};
 pub(crate) use scan::{ChangedRows, FILE_ID, POS, ScannedTarget, place_columns};
+pub(crate) use truncate::truncate_exec;

@@ -16,9 +16,7 @@ use datafusion::common::{Column, Result, ScalarValue, TableReference, internal_e
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::conditional_expressions::CaseBuilder;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{
-    DmlStatement, Expr, Filter, LogicalPlan, Projection, WriteOp, lit,
-};
+use datafusion::logical_expr::{DmlStatement, Expr, Filter, LogicalPlan, Projection, WriteOp, lit};
 use drumlin_table::arrow::column_to_arrow;
 use drumlin_table::row_changes::{RowChangeProperties, Statement};
 
@@ -195,7 +193,10 @@ fn by_clause(values: Vec<Option<Expr>>, several: bool, none: Expr) -> Result<Exp
     if !several {
         return Ok(values.into_iter().flatten().next().unwrap_or(none));
     }
-    let mut numbered = values.iter().enumerate().filter_map(|(i, v)| Some((i, v.as_ref()?)));
+    let mut numbered = values
+        .iter()
+        .enumerate()
+        .filter_map(|(i, v)| Some((i, v.as_ref()?)));
     let Some((_, first)) = numbered.next() else {
         return Ok(none);
     };

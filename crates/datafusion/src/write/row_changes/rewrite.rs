@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, Int64Type, SchemaRef};
 use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::MemoryConsumer;
@@ -19,11 +19,11 @@ use drumlin_table::Table;
 use drumlin_table::arrow::schema_to_arrow;
 use drumlin_table::scan::{FileTask, ScanPlan};
 use drumlin_table::write::{Arrangement, TableFileWriter, WriteOptions, WriteProgress};
-use futures::{StreamExt, TryStreamExt};
+use futures::TryStreamExt;
 use tokio::task::JoinSet;
 
 use crate::error::external;
-use crate::metadata_columns::{metadata_columns, LAST_UPDATED_SEQUENCE_NUMBER_ID, POS, ROW_ID_ID};
+use crate::metadata_columns::{LAST_UPDATED_SEQUENCE_NUMBER_ID, POS, ROW_ID_ID, metadata_columns};
 use crate::projection::adapter::TableColumns;
 use crate::scan::builder::ScanBuilder;
 use crate::scan::deleted_rows::PoolAccount;
@@ -58,7 +58,10 @@ impl Rewrite {
             options = options.with_row_lineage();
             let lineage = metadata_columns(table).into_iter();
             let lineage = lineage.filter(|column| {
-                matches!(field_id(column), Some(ROW_ID_ID | LAST_UPDATED_SEQUENCE_NUMBER_ID))
+                matches!(
+                    field_id(column),
+                    Some(ROW_ID_ID | LAST_UPDATED_SEQUENCE_NUMBER_ID)
+                )
             });
             projection.extend(lineage.map(|column| {
                 // Under names that no column of the table has.
@@ -91,7 +94,9 @@ impl Rewrite {
                 && let Some((place, (task, positions))) = waiting.next()
             {
                 let rewrite = self.clone();
-                running.spawn(async move { (place, rewrite.file(task.with_deleted(Arc::new(positions))).await) });
+                running.spawn(
+                    async move { (place, rewrite.file(task.with_deleted(Arc::new(positions))).await) },
+                );
             }
             let Some(done) = running.join_next().await else {
                 break;
@@ -170,7 +175,11 @@ pub(super) async fn row_at(
     context: &Arc<TaskContext>,
 ) -> Option<String> {
     let fields = schema_to_arrow(table.schema()).fields;
-    let mut projection: Vec<FieldRef> = fields.iter().filter(|f| key.contains(f.name())).cloned().collect();
+    let mut projection: Vec<FieldRef> = fields
+        .iter()
+        .filter(|f| key.contains(f.name()))
+        .cloned()
+        .collect();
     if projection.is_empty() {
         return None;
     }

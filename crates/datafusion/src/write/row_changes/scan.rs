@@ -97,7 +97,8 @@ impl ChangedRows {
         if let Some(deleted) = self.exactly_deleted(table, session)? {
             let deleted = FilePredicate::new(deleted, table.metadata());
             // How many rows are deleted is part of the answer, and of such files it is known.
-            let is_emptied = |task: &FileTask| task.live_rows().is_some() && deleted.are_all_of(task.data_file());
+            let is_emptied =
+                |task: &FileTask| task.live_rows().is_some() && deleted.are_all_of(task.data_file());
             (emptied, tasks) = tasks.into_iter().partition(is_emptied);
         }
         plan.tasks = tasks.clone();
@@ -135,9 +136,9 @@ fn without_qualifiers(expr: Expr) -> Result<Expr> {
     use datafusion::common::Column;
     use datafusion::common::tree_node::Transformed;
     let bare = expr.transform(|expr| match expr {
-        Expr::Column(column) if column.relation.is_some() => {
-            Ok(Transformed::yes(Expr::Column(Column::new_unqualified(column.name))))
-        }
+        Expr::Column(column) if column.relation.is_some() => Ok(Transformed::yes(Expr::Column(
+            Column::new_unqualified(column.name),
+        ))),
         other => Ok(Transformed::no(other)),
     })?;
     Ok(bare.data)

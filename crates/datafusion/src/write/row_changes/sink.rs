@@ -87,7 +87,10 @@ impl TableProvider for ChangeSink {
             key: self.key.clone(),
         };
         let files = Arc::new(WrittenFiles::new(table.storage().clone()));
-        let progress = session.config().get_extension::<WriteProgress>().unwrap_or_default();
+        let progress = session
+            .config()
+            .get_extension::<WriteProgress>()
+            .unwrap_or_default();
         let write = IcebergWriteExec::new(input, table.clone(), options, layout, Arc::clone(&files))
             .with_progress(progress)
             .with_changes(self.columns);

@@ -34,11 +34,8 @@ pub enum DistributionMode {
 
 impl DistributionMode {
     /// What properties call them.
-    pub(crate) const WORDS: [(&str, Self); 3] = [
-        ("none", Self::None),
-        ("hash", Self::Hash),
-        ("range", Self::Range),
-    ];
+    pub(crate) const WORDS: [(&str, Self); 3] =
+        [("none", Self::None), ("hash", Self::Hash), ("range", Self::Range)];
 }
 
 /// How files are written, from the table's properties, each of them checked.
