@@ -7,8 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{FieldRef, Fields, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Result, plan_datafusion_err, plan_err};
-use datafusion::logical_expr::dml::InsertOp;
+use datafusion::common::{DFSchemaRef, Result, plan_datafusion_err, plan_err};
+use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType, lit};
 use datafusion::physical_plan::ExecutionPlan;
 use drumlin_format::snapshot::MAIN_BRANCH;
@@ -21,7 +21,8 @@ use crate::metadata_columns::metadata_columns;
 use crate::projection::adapter::TableColumns;
 use crate::scalar::to_scalar;
 use crate::scan::builder::ScanBuilder;
-use crate::write::{ChangedRows, WriteMode, WriteTarget, insert_exec, place_columns, truncate_exec};
+use crate::sql::merge_exec;
+use crate::write::{ChangedRows, Making, WriteMode, WriteTarget, insert_exec, place_columns, truncate_exec};
 
 /// Why tables that have no [`WriteTarget`] are only read.
 pub(crate) const READ_ONLY: &str = "it is only read here: it was opened without its catalog, which alone knows the current \
@@ -122,6 +123,19 @@ impl IcebergTableProvider {
             schema: Arc::new(marked(fields)),
             changed_rows: Some(ChangedRows::default()),
             ..self.clone()
+        })
+    }
+
+    /// The same table with more columns, which the commit of what is written makes.
+    ///
+    /// # Errors
+    /// The table has such columns already; a type that is not supported.
+    pub(crate) fn with_new_columns(&self, columns: &drumlin_format::schema::Schema) -> Result<Self> {
+        let (table, updates) = self.table.with_new_columns(columns).map_err(external)?;
+        let extended = Making::Extend(self.table.clone(), Arc::new(updates));
+        Ok(Self {
+            target: self.target.clone().map(|target| target.making(extended)),
+            ..Self::try_new(table)?
         })
     }
 
@@ -301,6 +315,21 @@ impl TableProvider for IcebergTableProvider {
         _: Vec<Expr>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         plan_err!("UPDATE {}: {NO_EXTENSION}", self.table.name())
+    }
+
+    /// Merges the rows of a plan in one commit.
+    async fn merge_into(
+        &self,
+        session: &dyn Session,
+        source: Arc<dyn ExecutionPlan>,
+        merge_schema: DFSchemaRef,
+        on: Expr,
+        clauses: Vec<MergeIntoClause>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match self.why_read_only() {
+            None => merge_exec(session, self, source, &merge_schema, &on, &clauses).await,
+            Some(why) => plan_err!("MERGE INTO {}: {why}", self.table.name()),
+        }
     }
 
     /// Removes all rows in one commit.

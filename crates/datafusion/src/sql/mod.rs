@@ -105,6 +105,7 @@ pub use guard::ReadOnlyGuard;
 pub use install::IcebergStateBuilderExt;
 pub use relation_planner::TimeTravelPlanner;
 pub use row_changes::RowChangeRule;
+pub(crate) use row_changes::merge_exec;
 pub use split::{SqlStatement, split_statements};
 pub use store_assignment::StoreAssignment;
 pub use version::{TableVersion, VersionedTable, as_versioned};
@@ -171,9 +172,14 @@ pub async fn statement_to_plan(state: SessionState, statement: &SqlStatement<'_>
 
 /// The logical plan of a statement that has one.
 async fn plan_of(state: SessionState, statement: &SqlStatement<'_>) -> Result<LogicalPlan> {
-    let (mut parsed, clauses, by_name) = parse(&state, statement)?;
+    let Parsed {
+        statement: mut parsed,
+        clauses,
+        by_name,
+        evolution,
+    } = parse(&state, statement)?;
     let (state, insertion) = insert::take(&mut parsed, by_name, state).await?;
-    let (state, change) = row_changes::take(&mut parsed, state).await?;
+    let (state, change) = row_changes::take(&mut parsed, evolution, state).await?;
     let milliseconds = |expr| milliseconds(expr, &state);
     references::resolve(&mut parsed, clauses, &state, &milliseconds).await?;
     let scans = table_function::open(&mut parsed, &storage_of(state.config()), &milliseconds).await?;
@@ -198,14 +204,22 @@ fn table_location(name: &ObjectName) -> Option<Location> {
     Some(first.span.start).filter(|at| at.line > 0)
 }
 
-/// The statement without its time-travel clauses, these, and where `BY NAME` stood.
-fn parse(
-    state: &SessionState,
-    statement: &SqlStatement<'_>,
-) -> Result<(Statement, Vec<clause::Clause>, Option<Location>)> {
+/// A statement without what the parser does not know.
+struct Parsed {
+    statement: Statement,
+    /// The time-travel clauses.
+    clauses: Vec<clause::Clause>,
+    /// Where `BY NAME` stood.
+    by_name: Option<Location>,
+    /// Whether there was `WITH SCHEMA EVOLUTION`.
+    evolution: bool,
+}
+
+fn parse(state: &SessionState, statement: &SqlStatement<'_>) -> Result<Parsed> {
     let recursion_limit = state.config().options().sql_parser.recursion_limit.get();
     let dialect = split::dialect(state)?;
     let (tokens, by_name) = insert::take_by_name(statement.tokens.clone());
+    let (tokens, evolution) = row_changes::take_evolution(tokens);
     let tokens = row_changes::take_stars(tokens);
     let (tokens, clauses) = clause::take_clauses(tokens, dialect.as_ref(), recursion_limit)?;
     let mut parsed = DFParserBuilder::new(tokens)
@@ -213,10 +227,15 @@ fn parse(
         .with_recursion_limit(recursion_limit)
         .build()?
         .parse_statements()?;
-    let parsed = parsed
+    let statement = parsed
         .pop_front()
         .ok_or_else(|| plan_datafusion_err!("there is no SQL statement in the text"))?;
-    Ok((parsed, clauses, by_name))
+    Ok(Parsed {
+        statement,
+        clauses,
+        by_name,
+        evolution,
+    })
 }
 
 /// The instant that `expr` names; all of one statement see the same `now()`.

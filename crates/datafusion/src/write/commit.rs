@@ -118,6 +118,7 @@ impl DisplayAs for IcebergCommitExec {
         write!(f, "IcebergCommitExec: table={}", self.table.name())?;
         match &self.target.making {
             Making::Existing => {}
+            Making::Extend(..) => write!(f, ", new columns")?,
             Making::Create(_) => write!(f, ", create")?,
             Making::Replace(..) => write!(f, ", replace")?,
         }

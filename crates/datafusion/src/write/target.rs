@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use drumlin_format::metadata::TableUpdate;
 use drumlin_format::snapshot::MAIN_BRANCH;
 use drumlin_table::Table;
 use drumlin_table::catalog::{Catalog, StagedTable, TableCreation, TableIdent};
@@ -32,6 +33,8 @@ pub(crate) enum Making {
     Create(Arc<StagedTable>),
     /// The commit replaces its columns and rows; the table as it was read.
     Replace(Table, Arc<TableCreation>),
+    /// The commit gives it more columns; the table as it was read.
+    Extend(Table, Arc<Vec<TableUpdate>>),
 }
 
 /// What happens to the rows of the table.
@@ -87,7 +90,13 @@ impl WriteTarget {
 
     /// The commit of a change of the rows of the table.
     pub(super) fn changing(&self, table: &Table, change: SnapshotChange) -> Transaction {
-        Transaction::new(table, self.ident.clone()).add(self.on_its_branch(change))
+        let transaction = match &self.making {
+            Making::Extend(base, updates) => {
+                Transaction::new(base, self.ident.clone()).add_updates(updates.to_vec())
+            }
+            _ => Transaction::new(table, self.ident.clone()),
+        };
+        transaction.add(self.on_its_branch(change))
     }
 
     fn on_its_branch(&self, change: SnapshotChange) -> SnapshotChange {
@@ -106,6 +115,9 @@ impl WriteTarget {
     ) -> drumlin_table::Result<Option<Transaction>> {
         let transaction = match &self.making {
             Making::Existing => Transaction::new(table, self.ident.clone()),
+            Making::Extend(base, updates) => {
+                Transaction::new(base, self.ident.clone()).add_updates(updates.to_vec())
+            }
             Making::Create(staged) => Transaction::create(staged, table.storage()),
             Making::Replace(base, creation) => {
                 Transaction::replace(base, self.ident.clone(), creation.as_ref().clone())?
@@ -115,7 +127,7 @@ impl WriteTarget {
             // No rows: a new table is made all the same, for others there is nothing to say.
             WriteMode::Append | WriteMode::OverwritePartitions if files.is_empty() => {
                 return Ok(match &self.making {
-                    Making::Existing => None,
+                    Making::Existing | Making::Extend(..) => None,
                     _ => Some(transaction),
                 });
             }

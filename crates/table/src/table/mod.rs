@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub mod metadata_file;
+mod new_columns;
 mod open;
 mod version;
 

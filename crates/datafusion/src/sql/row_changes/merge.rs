@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::{FieldRef, Schema as ArrowSchema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, TableReference, plan_err};
 use datafusion::error::Result;
@@ -20,12 +21,15 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection
 use datafusion::sql::sqlparser::ast::{
     self, Ident, MergeAction, MergeClauseKind, MergeInsertKind, SelectItem,
 };
+use drumlin_table::arrow::schema_from_arrow;
 use drumlin_table::row_changes::Statement as Changing;
 
 use super::assignment::{self, Assigned, value_of};
 use super::parse::item;
+use super::plain;
 use super::star::is_all;
 use crate::IcebergTableProvider;
+use crate::error::external;
 use crate::sql::target::Target;
 use crate::write::{Change, ChangePlan, Clause, POS, default_value};
 
@@ -179,12 +183,17 @@ fn inserted(
 /// The plan of a MERGE from the plan of its SELECT: the condition of the join first, then what the clauses took.
 pub(super) fn plan(
     clauses: Vec<MergeClause>,
+    evolution: bool,
     exprs: Vec<Expr>,
     rows: LogicalPlan,
-    provider: IcebergTableProvider,
+    mut provider: IcebergTableProvider,
     name: TableReference,
 ) -> Result<ChangePlan> {
-    let (table, source) = sides(rows)?;
+    let (mut table, source) = sides(rows)?;
+    let takes_all = |clause: &MergeClause| matches!(clause.what, MergeWhat::UpdateAll | MergeWhat::InsertAll);
+    if evolution && clauses.iter().any(takes_all) {
+        (provider, table) = with_columns_of(&source, provider, table)?;
+    }
     let mut exprs = exprs.into_iter();
     let Some(on) = exprs.next() else {
         return plan_err!("MERGE INTO {name}: there is no condition of the join");
@@ -201,13 +210,26 @@ pub(super) fn plan(
             MergeWhat::Insert(assigned) => {
                 let assigned = assigned.into_iter().map(Some).collect();
                 let values = assignment::values(assigned, &mut exprs)?;
-                Change::Insert(values.into_iter().flatten().collect())
+                let mut values: Vec<Expr> = values.into_iter().flatten().collect();
+                // Columns that the statement itself adds.
+                let columns = provider.table().schema().fields().iter().skip(values.len());
+                let defaults = columns.map(|column| Ok(lit(default_value(column, provider.table().name())?)));
+                values.extend(defaults.collect::<Result<Vec<_>>>()?);
+                Change::Insert(values)
             }
-            MergeWhat::UpdateAll => {
-                let values = of_source(&provider, &source)?;
-                Change::Update(values.into_iter().map(Some).collect())
+            MergeWhat::UpdateAll => Change::Update(of_source(&provider, &source, evolution)?),
+            MergeWhat::InsertAll => {
+                let values = of_source(&provider, &source, evolution)?;
+                let columns = provider.table().schema().fields().iter();
+                let values = values
+                    .into_iter()
+                    .zip(columns)
+                    .map(|(value, column)| match value {
+                        Some(value) => Ok(value),
+                        None => Ok(lit(default_value(column, provider.table().name())?)),
+                    });
+                Change::Insert(values.collect::<Result<_>>()?)
             }
-            MergeWhat::InsertAll => Change::Insert(of_source(&provider, &source)?),
         };
         planned.push((clause.rows, Clause { condition, change }));
     }
@@ -224,13 +246,38 @@ fn sides(rows: LogicalPlan) -> Result<(LogicalPlan, LogicalPlan)> {
     }
 }
 
-/// The column of the source for each column of the table, by name.
-fn of_source(provider: &IcebergTableProvider, source: &LogicalPlan) -> Result<Vec<Expr>> {
+/// The table, and its scan, with the columns that only the source has.
+fn with_columns_of(
+    source: &LogicalPlan,
+    provider: IcebergTableProvider,
+    scan: LogicalPlan,
+) -> Result<(IcebergTableProvider, LogicalPlan)> {
+    let known = provider.table().schema();
+    let new: Vec<FieldRef> = (source.schema().fields().iter())
+        .filter(|field| known.as_struct().field_by_name(field.name()).is_none())
+        .cloned()
+        .collect();
+    if new.is_empty() {
+        return Ok((provider, scan));
+    }
+    let columns = schema_from_arrow(&ArrowSchema::new(new)).map_err(external)?;
+    let extended = provider.with_new_columns(&columns)?;
+    let scan = plain::over_places(scan, &extended)?;
+    Ok((extended, scan))
+}
+
+/// The column of the source for each column of the table, by name; `None` where the source has none and may have none.
+fn of_source(
+    provider: &IcebergTableProvider,
+    source: &LogicalPlan,
+    may_lack: bool,
+) -> Result<Vec<Option<Expr>>> {
     let table = provider.table();
     let columns = table.schema().fields().iter().map(|column| {
         let mut found = source.schema().iter().filter(|(_, field)| *field.name() == column.name);
         match (found.next(), found.next()) {
-            (Some(found), None) => Ok(Expr::Column(Column::from(found))),
+            (Some(found), None) => Ok(Some(Expr::Column(Column::from(found)))),
+            (None, _) if may_lack => Ok(None),
             (None, _) => plan_err!(
                 "MERGE INTO {}: `*` takes each column from that of the source with its name, and the source has no `{}`: name \
                  the columns and their values",

@@ -16,7 +16,7 @@
 //! | `parse` | a statement as a SELECT, and what its columns are |
 //! | `assignment` | which column gets which value |
 //! | `merge` | MERGE: its clauses, and the join that they need |
-//! | `star` | `UPDATE SET *` and `INSERT *`, which the parser does not know |
+//! | `star` | `UPDATE SET *`, `INSERT *` and `WITH SCHEMA EVOLUTION`, which the parser does not know |
 //! | `plain` | statements that DataFusion's planner has planned |
 
 mod assignment;
@@ -45,7 +45,8 @@ use crate::write::{Change, ChangePlan, Clause};
 
 pub(super) use parse::take;
 pub use plain::RowChangeRule;
-pub(super) use star::take_stars;
+pub(crate) use plain::merge_exec;
+pub(super) use star::{take_evolution, take_stars};
 
 /// A statement that changes rows, whose expressions are planned elsewhere.
 #[derive(Debug)]
@@ -67,7 +68,11 @@ enum What {
         /// By column of the table: what it gets.
         assigned: Vec<Option<Assigned>>,
     },
-    Merge(Vec<MergeClause>),
+    Merge {
+        clauses: Vec<MergeClause>,
+        /// Whether the table gets the columns that only the source has.
+        evolution: bool,
+    },
     Truncate,
 }
 
@@ -145,9 +150,9 @@ impl RowChange {
                     deleted: None,
                 }
             }
-            What::Merge(clauses) => {
+            What::Merge { clauses, evolution } => {
                 let selected = selected(query, "MERGE")?;
-                merge::plan(clauses, selected.exprs, selected.rows, provider, name)?
+                merge::plan(clauses, evolution, selected.exprs, selected.rows, provider, name)?
             }
         };
         plan.build(config)

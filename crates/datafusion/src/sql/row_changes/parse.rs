@@ -25,6 +25,21 @@ use crate::sql::target::Target;
 /// A table that is only read, a branch that is not there, clauses that are not supported.
 pub(in crate::sql) async fn take(
     statement: &mut Statement,
+    evolution: bool,
+    state: SessionState,
+) -> Result<(SessionState, Option<RowChange>)> {
+    let taken = taken(statement, evolution, state).await?;
+    match taken {
+        (_, None) if evolution => {
+            plan_err!("WITH SCHEMA EVOLUTION is only possible where rows are merged into an Iceberg table")
+        }
+        taken => Ok(taken),
+    }
+}
+
+async fn taken(
+    statement: &mut Statement,
+    evolution: bool,
     state: SessionState,
 ) -> Result<(SessionState, Option<RowChange>)> {
     let Statement::Statement(inner) = innermost(statement) else {
@@ -61,7 +76,7 @@ pub(in crate::sql) async fn take(
     let (query, what) = match changing {
         ast::Statement::Delete(delete) => delete_to_query(delete, scanned)?,
         ast::Statement::Update(update) => update_to_query(update, scanned, &target, &once)?,
-        ast::Statement::Merge(merge) => merge_to_query(merge, scanned, &target, &once)?,
+        ast::Statement::Merge(merge) => merge_to_query(merge, evolution, scanned, &target, &once)?,
         _ => (select(vec![number("1")], vec![], None)?, What::Truncate),
     };
     **inner = ast::Statement::Query(Box::new(Query { with, ..query }));
@@ -205,6 +220,7 @@ fn update_to_query(
 
 fn merge_to_query(
     merge: Merge,
+    evolution: bool,
     scanned: TableWithJoins,
     target: &Target,
     state: &SessionState,
@@ -227,7 +243,7 @@ fn merge_to_query(
         joins: vec![],
     };
     let query = select(items, vec![scanned, source], None)?;
-    Ok((query, What::Merge(clauses)))
+    Ok((query, What::Merge { clauses, evolution }))
 }
 
 fn alias_of(table: &TableFactor) -> Option<Ident> {

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{TableReference, plan_err};
+use datafusion::common::{DFSchema, TableReference, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::Result;
-use datafusion::logical_expr::dml::{MergeIntoAction, MergeIntoClauseKind, MergeIntoOp};
+use datafusion::logical_expr::dml::{MergeIntoAction, MergeIntoClause, MergeIntoClauseKind};
 use datafusion::logical_expr::{
-    Cast, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, WriteOp, lit,
+    Cast, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, TableScan, TableType, WriteOp, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
 use drumlin_table::row_changes::Statement as Changing;
 
 use super::merge::{self, Rows};
@@ -121,17 +127,26 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
                 deleted: None,
             })
         }
-        WriteOp::MergeInto(merge) => Some(merged(dml, merge, table)?),
+        WriteOp::MergeInto(merge) => {
+            let source = dml.input.as_ref().clone();
+            Some(merged(&dml.table_name, source, &merge.on, &merge.clauses, table)?)
+        }
         _ => None,
     })
 }
 
 /// The plan of a MERGE of the rows of a plan into a table, whose columns are qualified with its name.
-fn merged(dml: &DmlStatement, merge: &MergeIntoOp, table: &IcebergTableProvider) -> Result<ChangePlan> {
+fn merged(
+    table_name: &TableReference,
+    source: LogicalPlan,
+    on: &Expr,
+    merge_clauses: &[MergeIntoClause],
+    table: &IcebergTableProvider,
+) -> Result<ChangePlan> {
     let columns = table.table().schema().fields();
     let place = |name: &String| columns.iter().position(|column| column.name == *name);
-    let mut clauses = Vec::with_capacity(merge.clauses.len());
-    for clause in &merge.clauses {
+    let mut clauses = Vec::with_capacity(merge_clauses.len());
+    for clause in merge_clauses {
         let rows = match clause.kind.canonical() {
             MergeIntoClauseKind::Matched => Rows::Matched,
             MergeIntoClauseKind::NotMatchedBySource => Rows::Unmatched,
@@ -145,7 +160,7 @@ fn merged(dml: &DmlStatement, merge: &MergeIntoOp, table: &IcebergTableProvider)
                     match place(name).and_then(|place| values.get_mut(place)) {
                         Some(given) => *given = Some(value.clone()),
                         None => {
-                            return plan_err!("MERGE INTO {}: there is no column `{name}`", dml.table_name);
+                            return plan_err!("MERGE INTO {}: there is no column `{name}`", table_name);
                         }
                     }
                 }
@@ -172,16 +187,78 @@ fn merged(dml: &DmlStatement, merge: &MergeIntoOp, table: &IcebergTableProvider)
         clauses.push((rows, Clause { condition, change }));
     }
     let provider = provider_as_source(Arc::new(table.changing_rows()?));
-    let scan = LogicalPlanBuilder::scan(dml.table_name.clone(), provider, None)?.build()?;
-    let source = dml.input.as_ref().clone();
+    let scan = LogicalPlanBuilder::scan(table_name.clone(), provider, None)?.build()?;
     merge::joined(
         clauses,
-        merge.on.clone(),
+        on.clone(),
         scan,
         source,
         table.clone(),
-        dml.table_name.clone(),
+        table_name.clone(),
     )
+}
+
+/// The physical plan of a MERGE whose source is planned already, where DataFusion's planner asks the table itself for it: in
+/// sessions without the extension. `schema` has the columns of the table, then those of the source.
+///
+/// # Errors
+/// As for any MERGE.
+pub(crate) async fn merge_exec(
+    session: &dyn Session,
+    table: &IcebergTableProvider,
+    source: Arc<dyn ExecutionPlan>,
+    schema: &DFSchema,
+    on: &Expr,
+    clauses: &[MergeIntoClause],
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let columns = table.schema().fields().len();
+    let Some((Some(name), _)) = schema.iter().next() else {
+        return plan_err!(
+            "MERGE INTO {}: its columns have no qualifier",
+            table.table().name()
+        );
+    };
+    let rows = LogicalPlanBuilder::scan("source", provider_as_source(Arc::new(PlannedRows(source))), None)?;
+    let scanned = rows.schema().columns();
+    let as_named = scanned.into_iter().zip(schema.iter().skip(columns));
+    let as_named = as_named.map(|(column, (qualifier, field))| {
+        Expr::Column(column).alias_qualified(qualifier.cloned(), field.name())
+    });
+    let source = rows.project(as_named.collect::<Vec<_>>())?.build()?;
+    let plan = merged(name, source, on, clauses, table)?.build(session.config_options())?;
+    session.create_physical_plan(&plan).await
+}
+
+/// The rows of a plan, which are scanned once.
+#[derive(Debug)]
+struct PlannedRows(Arc<dyn ExecutionPlan>);
+
+#[async_trait]
+impl TableProvider for PlannedRows {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Temporary
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _: &[Expr],
+        _: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let rows = Arc::clone(&self.0);
+        Ok(match projection {
+            None => rows,
+            Some(columns) => {
+                let columns = ProjectionExprs::from_indices(columns, &self.0.schema());
+                Arc::new(ProjectionExec::try_new(columns.iter().cloned(), rows)?)
+            }
+        })
+    }
 }
 
 /// A plan over a scan of the table with the places of its rows.
@@ -190,17 +267,33 @@ fn with_places(
     name: &TableReference,
     table: &IcebergTableProvider,
 ) -> Result<LogicalPlan> {
+    over_scan(plan, table, |scan, _| {
+        scan.table_name == *name && scan.filters.is_empty() && scan.fetch.is_none()
+    })
+}
+
+/// A plan whose scan with places becomes one of another state of the table.
+pub(super) fn over_places(plan: LogicalPlan, table: &IcebergTableProvider) -> Result<LogicalPlan> {
+    over_scan(plan, table, |_, scanned| scanned.changed_rows().is_some())
+}
+
+/// A plan whose scan of the table becomes one with the places of rows.
+fn over_scan(
+    plan: LogicalPlan,
+    table: &IcebergTableProvider,
+    is_it: impl Fn(&TableScan, &IcebergTableProvider) -> bool,
+) -> Result<LogicalPlan> {
     let changed = plan.transform_up(|node| {
-        let node = match node {
-            LogicalPlan::TableScan(scan)
-                if scan.table_name == *name && scan.filters.is_empty() && scan.fetch.is_none() =>
-            {
-                let provider = provider_as_source(Arc::new(table.changing_rows()?));
-                LogicalPlanBuilder::scan(scan.table_name, provider, None)?.build()?
-            }
-            other => other.recompute_schema()?,
-        };
-        Ok(Transformed::yes(node))
+        if let LogicalPlan::TableScan(scan) = &node
+            && let Ok(provider) = source_as_provider(&scan.source)
+            && let Some(scanned) = provider_of(provider.as_ref())
+            && is_it(scan, scanned)
+        {
+            let provider = provider_as_source(Arc::new(table.changing_rows()?));
+            let scan = LogicalPlanBuilder::scan(scan.table_name.clone(), provider, None)?;
+            return Ok(Transformed::yes(scan.build()?));
+        }
+        Ok(Transformed::yes(node.recompute_schema()?))
     })?;
     Ok(changed.data)
 }

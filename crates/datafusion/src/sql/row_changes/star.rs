@@ -1,4 +1,4 @@
-//! `UPDATE SET *` and `INSERT *` of MERGE, which the parser does not know.
+//! `UPDATE SET *`, `INSERT *` and `WITH SCHEMA EVOLUTION` of MERGE, which the parser does not know.
 
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -62,6 +62,28 @@ pub(in crate::sql) fn take_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpa
     written
 }
 
+/// The tokens without `WITH SCHEMA EVOLUTION` behind `MERGE`, and whether it stood there.
+pub(in crate::sql) fn take_evolution(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bool) {
+    let words: Vec<(usize, String)> = tokens
+        .iter()
+        .enumerate()
+        .filter_map(|(at, token)| match &token.token {
+            Token::Word(word) if word.quote_style.is_none() => Some((at, word.value.to_ascii_uppercase())),
+            _ => None,
+        })
+        .take(6)
+        .collect();
+    let texts: Vec<&str> = words.iter().map(|(_, word)| word.as_str()).collect();
+    let clause = ["MERGE", "WITH", "SCHEMA", "EVOLUTION"];
+    let Some(merge) = texts.windows(clause.len()).position(|window| window == clause) else {
+        return (tokens, false);
+    };
+    for (at, _) in words.iter().skip(merge + 1).take(3).rev() {
+        tokens.remove(*at);
+    }
+    (tokens, true)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -99,6 +121,20 @@ mod tests {
             if matches!(&update.assignments[0].target,
                 datafusion::sql::sqlparser::ast::AssignmentTarget::ColumnName(name) if is_all(name))));
         assert!(matches!(&insert.action, MergeAction::Insert(insert) if is_all(&insert.columns[0])));
+    }
+
+    #[test]
+    fn the_clause_of_new_columns_is_found_behind_merge_only() {
+        let (taken, found) = take_evolution(tokens(
+            "EXPLAIN MERGE WITH SCHEMA EVOLUTION INTO t USING s ON a = b",
+        ));
+        assert!(found);
+        let text: String = taken.iter().map(|token| token.token.to_string()).collect();
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>().join(" "),
+            "EXPLAIN MERGE INTO t USING s ON a = b"
+        );
+        assert!(!take_evolution(tokens("SELECT * FROM merge WITH schema evolution")).1);
     }
 
     #[test]
