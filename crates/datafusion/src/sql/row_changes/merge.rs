@@ -28,6 +28,7 @@ use super::assignment::{self, Assigned, value_of};
 use super::parse::item;
 use super::plain;
 use super::star::is_all;
+use super::upsert::SameKey;
 use crate::IcebergTableProvider;
 use crate::error::external;
 use crate::sql::target::Target;
@@ -184,6 +185,7 @@ fn inserted(
 pub(super) fn plan(
     clauses: Vec<MergeClause>,
     evolution: bool,
+    same_key: Option<SameKey>,
     exprs: Vec<Expr>,
     rows: LogicalPlan,
     mut provider: IcebergTableProvider,
@@ -203,6 +205,10 @@ pub(super) fn plan(
         let condition = match clause.conditional {
             true => exprs.next(),
             false => None,
+        };
+        let condition = match (same_key, clause.rows) {
+            (Some(same_key), Rows::New) => condition.map(|nth| same_key.condition(nth)),
+            _ => condition,
         };
         let change = match clause.what {
             MergeWhat::Delete => Change::Delete,

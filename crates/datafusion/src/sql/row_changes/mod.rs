@@ -17,6 +17,7 @@
 //! | `assignment` | which column gets which value |
 //! | `merge` | MERGE: its clauses, and the join that they need |
 //! | `star` | `UPDATE SET *`, `INSERT *` and `WITH SCHEMA EVOLUTION`, which the parser does not know |
+//! | `upsert` | `INSERT … ON CONFLICT` as a MERGE |
 //! | `plain` | statements that DataFusion's planner has planned |
 
 mod assignment;
@@ -24,6 +25,7 @@ mod merge;
 mod parse;
 mod plain;
 mod star;
+mod upsert;
 
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::datasource::provider_as_source;
@@ -39,6 +41,7 @@ use std::sync::Arc;
 
 use self::assignment::Assigned;
 use self::merge::MergeClause;
+use self::upsert::SameKey;
 use super::target::Target;
 use crate::IcebergTableProvider;
 use crate::write::{Change, ChangePlan, Clause};
@@ -72,6 +75,8 @@ enum What {
         clauses: Vec<MergeClause>,
         /// Whether the table gets the columns that only the source has.
         evolution: bool,
+        /// What becomes of several new rows with one key, where it was an INSERT.
+        same_key: Option<SameKey>,
     },
     Truncate,
 }
@@ -150,9 +155,21 @@ impl RowChange {
                     deleted: None,
                 }
             }
-            What::Merge { clauses, evolution } => {
+            What::Merge {
+                clauses,
+                evolution,
+                same_key,
+            } => {
                 let selected = selected(query, "MERGE")?;
-                merge::plan(clauses, evolution, selected.exprs, selected.rows, provider, name)?
+                merge::plan(
+                    clauses,
+                    evolution,
+                    same_key,
+                    selected.exprs,
+                    selected.rows,
+                    provider,
+                    name,
+                )?
             }
         };
         plan.build(config)

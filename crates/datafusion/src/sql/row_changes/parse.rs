@@ -5,14 +5,15 @@ use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    self, Delete, Expr, FromTable, Ident, Merge, Query, SelectItem, SetExpr, TableFactor, TableWithJoins,
-    Update, UpdateTableFromKind,
+    self, Delete, Expr, FromTable, Ident, Merge, Query, SelectItem, SetExpr, TableAlias, TableFactor,
+    TableObject, TableWithJoins, Update, UpdateTableFromKind,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Location;
 
-use super::{RowChange, What, assignment, merge};
+use super::upsert::SameKey;
+use super::{RowChange, What, assignment, merge, upsert};
 use crate::sql::insert::innermost;
 use crate::sql::loaded::load_once;
 use crate::sql::table_location;
@@ -76,7 +77,11 @@ async fn taken(
     let (query, what) = match changing {
         ast::Statement::Delete(delete) => delete_to_query(delete, scanned)?,
         ast::Statement::Update(update) => update_to_query(update, scanned, &target, &once)?,
-        ast::Statement::Merge(merge) => merge_to_query(merge, evolution, scanned, &target, &once)?,
+        ast::Statement::Merge(merge) => merge_to_query(merge, evolution, None, scanned, &target, &once)?,
+        ast::Statement::Insert(insert) => {
+            let (merge, same_key) = upsert::merge_of(insert, &target, scanned.relation.clone(), &once)?;
+            merge_to_query(merge, evolution, Some(same_key), scanned, &target, &once)?
+        }
         _ => (select(vec![number("1")], vec![], None)?, What::Truncate),
     };
     **inner = ast::Statement::Query(Box::new(Query { with, ..query }));
@@ -105,6 +110,21 @@ fn changed_table(statement: &ast::Statement) -> Result<Option<(&'static str, Tab
             false => return plan_err!("UPDATE: rows of one table are updated; join others with FROM"),
         },
         ast::Statement::Merge(merge) => ("MERGE INTO", merge.table.clone()),
+        ast::Statement::Insert(insert) if insert.on.is_some() => match &insert.table {
+            TableObject::TableName(name) => {
+                let mut table = named(name.clone());
+                if let TableFactor::Table { alias, .. } = &mut table {
+                    *alias = insert.table_alias.as_ref().map(|alias| TableAlias {
+                        explicit: alias.explicit,
+                        name: alias.alias.clone(),
+                        columns: vec![],
+                        at: None,
+                    });
+                }
+                ("INSERT INTO", table)
+            }
+            _ => return Ok(None),
+        },
         ast::Statement::Truncate(truncate) => match truncate.table_names.as_slice() {
             [one] => {
                 if truncate.partitions.is_some()
@@ -221,6 +241,7 @@ fn update_to_query(
 fn merge_to_query(
     merge: Merge,
     evolution: bool,
+    same_key: Option<SameKey>,
     scanned: TableWithJoins,
     target: &Target,
     state: &SessionState,
@@ -243,7 +264,14 @@ fn merge_to_query(
         joins: vec![],
     };
     let query = select(items, vec![scanned, source], None)?;
-    Ok((query, What::Merge { clauses, evolution }))
+    Ok((
+        query,
+        What::Merge {
+            clauses,
+            evolution,
+            same_key,
+        },
+    ))
 }
 
 fn alias_of(table: &TableFactor) -> Option<Ident> {
