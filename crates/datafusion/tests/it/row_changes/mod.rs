@@ -1,0 +1,4 @@
+//! Rows that are deleted, updated and merged.
+
+mod embedders;
+mod reading;
