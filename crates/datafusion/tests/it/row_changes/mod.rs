@@ -1,0 +1,3 @@
+//! Statements that change rows: DELETE, UPDATE, MERGE, TRUNCATE.
+
+mod conflicts;
