@@ -26,7 +26,7 @@ struct Case {
     outcomes: [Outcome; 2],
 }
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 15] = [
     Case {
         why: "a row that comes from another partition is a new one",
         first: "UPDATE {t} SET cat = 'a' WHERE cat = 'b' AND n = 5",
@@ -49,7 +49,19 @@ const CASES: [Case; 12] = [
         why: "what a subquery has read counts: deleted rows, by an update of others",
         first: "DELETE FROM {t} WHERE cat = 'b' AND n = 7",
         second: "UPDATE {t} SET v = (SELECT max(n) FROM {t} WHERE cat = 'b') WHERE cat = 'a' AND n = 5",
-        outcomes: [Snapshot, Never],
+        outcomes: [Snapshot, Snapshot],
+    },
+    Case {
+        why: "what a subquery has read counts: files that were removed",
+        first: "DELETE FROM {t} WHERE cat = 'a' AND n > 100",
+        second: "DELETE FROM {t} WHERE cat = 'b' AND n = 5 AND (SELECT max(n) FROM {t} WHERE cat = 'a') = 104",
+        outcomes: [Snapshot, Snapshot],
+    },
+    Case {
+        why: "what a subquery has read counts, where all rows of a file are deleted, too",
+        first: "DELETE FROM {t} WHERE cat = 'a' AND n > 100",
+        second: "DELETE FROM {t} WHERE cat = 'b' AND (SELECT max(n) FROM {t} WHERE cat = 'a') = 104",
+        outcomes: [Snapshot, Snapshot],
     },
     Case {
         why: "a source that is the target is read",
@@ -72,6 +84,13 @@ const CASES: [Case; 12] = [
                  WHEN MATCHED AND t.v > 100 THEN UPDATE SET v = 0 \
                  WHEN NOT MATCHED THEN INSERT (id, cat, n, v) VALUES (s.id, 'a', s.n, 1)",
         outcomes: [Snapshot, Never],
+    },
+    Case {
+        why: "what matches nothing, whatever there is, has read nothing",
+        first: "INSERT INTO {t} VALUES (900, 'a', 5, 0)",
+        second: "MERGE INTO {t} AS t USING (VALUES (901, 5)) AS s (id, n) ON false \
+                 WHEN NOT MATCHED THEN INSERT (id, cat, n, v) VALUES (s.id, 'a', s.n, 1)",
+        outcomes: [Before, Before],
     },
     Case {
         why: "files that are removed as a whole were read, too",
