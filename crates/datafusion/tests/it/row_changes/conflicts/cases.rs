@@ -152,7 +152,9 @@ async fn rows_that_were_read() {
                     let second = Planned::Statement(Box::new(lake.plan(&on(case.second, &name)).await));
                     rows(&lake.ctx, &on(case.first, &name)).await;
                     if outcome == Never || (outcome == Snapshot && level == "serializable") {
+                        let now = lake.rows(&name).await;
                         lake.conflicts(&what, &name, second).await;
+                        assert_eq!(lake.rows(&name).await, now, "{what}");
                         continue;
                     }
                     let result = lake.run(second).await;
