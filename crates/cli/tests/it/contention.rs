@@ -151,3 +151,48 @@ fn overwrites_are_as_if_one_came_after_the_other() {
     assert_eq!(counted.out, format!("v\n{done}\n"));
     assert!(done > 0);
 }
+
+/// Serializable updates lose none of each other: each worker tries again after a conflict, and in the end all have counted.
+fn counter(mode: &str) {
+    const WORKERS: usize = 4;
+    const UPDATES: usize = 5;
+    let folder = tempfile::tempdir().unwrap();
+    let warehouse = folder.path().to_str().unwrap();
+    let ask = |sql: &str| run(&["-q", "--format", "csv", "--warehouse", warehouse, "-c", sql]);
+    let made = ask(&format!(
+        "CREATE SCHEMA s; CREATE TABLE s.c (id BIGINT, n BIGINT) TBLPROPERTIES ('format-version' = '3', \
+         'write.update.mode' = '{mode}'); INSERT INTO s.c VALUES (1, 0), (2, 0)"
+    ));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let worker = || {
+        for _ in 0..UPDATES {
+            // Of those that start from one snapshot one succeeds: at most all others come first.
+            let mut tries = 0..WORKERS * UPDATES;
+            let done = tries.any(|_| {
+                let run = ask("UPDATE s.c SET n = n + 1 WHERE id = 1");
+                let conflict = run.err.contains("was changed by another commit");
+                assert!(run.code == Some(0) || conflict, "{mode}: {run:?}");
+                run.code == Some(0)
+            });
+            assert!(done, "{mode}: a conflict without another update");
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(worker);
+        }
+    });
+    let all = WORKERS * UPDATES;
+    let counted = ask("SELECT id, n FROM s.c ORDER BY id");
+    assert_eq!(counted.out, format!("id,n\n1,{all}\n2,0\n"), "{mode}");
+}
+
+#[test]
+fn a_counter_by_copy_on_write() {
+    counter("copy-on-write");
+}
+
+#[test]
+fn a_counter_by_merge_on_read() {
+    counter("merge-on-read");
+}

@@ -48,7 +48,7 @@ pub(super) struct Assumptions {
     pub rows: Option<Predicate>,
     /// New data files that may hold such rows are a conflict.
     pub no_new_data: bool,
-    /// New delete files that may delete such rows, and the removal of data files that may hold them, are a conflict.
+    /// New deletes are a conflict: see [`SnapshotChange::refuse_new_deletes`].
     pub no_new_deletes: bool,
     /// Data files that must still be there: those that new position deletes point at.
     pub referenced: HashSet<Arc<str>>,
@@ -173,7 +173,8 @@ impl SnapshotChange {
     }
 
     /// The rows that were read: every one that could have changed the outcome, not only those that were written. Without
-    /// it all rows were.
+    /// it they are those that the change removes by a filter or by partition, and where it does not do that, all rows.
+    /// Partitions that are replaced count in any case.
     #[must_use]
     pub fn rows_read(mut self, rows: Predicate) -> Self {
         self.assumptions.rows = Some(rows);
@@ -187,7 +188,16 @@ impl SnapshotChange {
         self
     }
 
-    /// New deletes of rows like those that were read are a conflict, and so is the removal of data files that may hold them.
+    /// New deletes that are in the way are a conflict, as the reference implementation has it:
+    ///
+    /// - of a change that removes whatever there is, by a filter or by partition: new delete files and the removal of data
+    ///   files, by compaction too, under the filter or in the partitions;
+    /// - of merge-on-read ([`row_delta`](Self::row_delta)): new delete files that may be for rows like those that were read;
+    /// - of copy-on-write ([`overwrite`](Self::overwrite) of named files): new deletes for those files.
+    ///
+    /// Together with [`refuse_new_data`](Self::refuse_new_data), that is serializable, the last two refuse all new delete files and
+    /// the removal of all data files that may be about such rows, unless by compaction: what is written can depend on rows
+    /// that stay where they are.
     #[must_use]
     pub fn refuse_new_deletes(mut self) -> Self {
         self.assumptions.no_new_deletes = true;
@@ -243,6 +253,11 @@ impl SnapshotChange {
         self.removed.iter().all(|f| {
             f.content == DataContent::Data || data_file_of(f).is_some_and(|path| data.contains(&path))
         })
+    }
+
+    /// Whether it removes whatever files it finds, and not only those that it names.
+    pub(super) fn sweeps(&self) -> bool {
+        self.removed_rows.is_some() || self.kind == Kind::ReplacePartitions
     }
 
     /// Whether commits since the table was read can be in its way, beyond having removed what it removes.

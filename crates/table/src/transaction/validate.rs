@@ -72,9 +72,12 @@ impl Checks {
         let metadata = table.metadata();
         let mut rows = change.rows();
         let mut partitions = None;
-        if change.kind == Kind::ReplacePartitions && !metadata.default_spec().is_unpartitioned() {
-            partitions = Some(change.added.iter().map(scope_of).collect());
+        if change.kind == Kind::ReplacePartitions {
             rows = Predicate::AlwaysTrue;
+            if !metadata.default_spec().is_unpartitioned() {
+                partitions = Some(change.added.iter().map(scope_of).collect());
+                rows = change.assumptions.rows.clone().unwrap_or(Predicate::AlwaysFalse);
+            }
         }
         let removed = || change.removed.iter().filter(|f| f.content == DataContent::Data);
         let paths = removed().map(|f| Arc::clone(&f.file_path));
@@ -96,12 +99,10 @@ impl Checks {
         }
     }
 
-    /// Whether a file is among the rows that were read.
+    /// Whether a file may hold rows that were read, or delete them.
     fn was_read(&self, file: &DataFile) -> bool {
-        match &self.partitions {
-            Some(partitions) => partitions.contains(&scope_of(file)),
-            None => self.rows.may_be_in(file),
-        }
+        let replaced = |partitions: &HashSet<Vec<u8>>| partitions.contains(&scope_of(file));
+        self.partitions.as_ref().is_some_and(replaced) || self.rows.may_be_in(file)
     }
 
     fn check(&self, change: &SnapshotChange, operation: &Operation, changed: &Changed) -> Result<(), String> {
@@ -118,15 +119,22 @@ impl Checks {
                 file.file_path
             ));
         }
-        if assumed.no_new_deletes {
-            let mut deletes = changed.added_deletes.iter().filter(|_| adds_deletes);
+        // A change that names its files is not bothered by what happens to others, unless it is serializable: rows in files
+        // that stay may have been read, too. Compaction leaves them as they are.
+        let (sweeps, serializable) = (change.sweeps(), assumed.no_new_data);
+        let deletes_count = sweeps || serializable || change.kind == Kind::RowDelta;
+        let removals_count = sweeps || (serializable && *operation != Operation::Replace);
+        if assumed.no_new_deletes && adds_deletes && deletes_count {
+            let mut deletes = changed.added_deletes.iter();
             if let Some(file) = deletes.find(|f| self.was_read(f)) {
                 return Err(format!(
                     "added `{}`, which may delete rows that this statement has read",
                     file.file_path
                 ));
             }
-            let mut removed = changed.removed_data.iter().filter(|_| removes);
+        }
+        if assumed.no_new_deletes && removes && removals_count {
+            let mut removed = changed.removed_data.iter();
             if let Some(file) = removed.find(|f| self.was_read(f)) {
                 return Err(format!(
                     "removed `{}`, which may hold rows that this statement has read",

@@ -16,6 +16,7 @@ use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
 };
+use tokio::sync::Notify;
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,27 +35,61 @@ pub enum Fault {
     HangAfter,
 }
 
-/// Counts the steps of a statement: requests to the store, and commits of the catalog.
-#[derive(Debug, Default)]
+/// Which steps of a statement are counted: requests to the store, and commits of the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    All,
+    /// Those that change something.
+    Writes,
+}
+
+/// Counts the steps of a statement.
+#[derive(Debug)]
 pub struct Steps {
+    counted: Counted,
     taken: AtomicUsize,
     fault: Option<(usize, Fault)>,
+    hangs: Notify,
 }
 
 impl Steps {
-    pub fn counted() -> Arc<Self> {
-        Arc::default()
+    pub fn counted(counted: Counted) -> Arc<Self> {
+        Arc::new(Self {
+            counted,
+            taken: AtomicUsize::new(0),
+            fault: None,
+            hangs: Notify::new(),
+        })
     }
 
-    pub fn with_fault(at: usize, fault: Fault) -> Arc<Self> {
+    pub fn with_fault(counted: Counted, at: usize, fault: Fault) -> Arc<Self> {
         Arc::new(Self {
+            counted,
             taken: AtomicUsize::new(0),
             fault: Some((at, fault)),
+            hangs: Notify::new(),
         })
     }
 
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::SeqCst)
+    }
+
+    /// Waits until a step hangs.
+    pub async fn one_hangs(&self) {
+        self.hangs.notified().await;
+    }
+
+    /// A step that changes nothing.
+    async fn read<T, E>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+        error: impl FnOnce() -> E,
+    ) -> Result<T, E> {
+        match self.counted {
+            Counted::All => self.step(work, error).await,
+            Counted::Writes => work.await,
+        }
     }
 
     async fn step<T, E>(
@@ -75,9 +110,13 @@ impl Steps {
                 let _ = work.await;
                 Err(error())
             }
-            Some(Fault::HangBefore) => pending().await,
+            Some(Fault::HangBefore) => {
+                self.hangs.notify_one();
+                pending().await
+            }
             Some(Fault::HangAfter) => {
                 let _ = work.await;
+                self.hangs.notify_one();
                 pending().await
             }
         }
@@ -115,7 +154,7 @@ impl fmt::Display for FaultyStore {
 impl ObjectStore for FaultyStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         self.steps
-            .step(self.files.get_opts(location, options), lost)
+            .read(self.files.get_opts(location, options), lost)
             .await
     }
 
@@ -149,7 +188,7 @@ impl ObjectStore for FaultyStore {
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
         self.steps
-            .step(self.files.list_with_delimiter(prefix), lost)
+            .read(self.files.list_with_delimiter(prefix), lost)
             .await
     }
 

@@ -1,4 +1,7 @@
-//! Rows that are deleted, updated and merged.
+//! Statements that change rows: DELETE, UPDATE, MERGE, TRUNCATE.
 
+mod conflicts;
 mod embedders;
+mod histories;
+mod plain_sql;
 mod reading;

@@ -118,15 +118,22 @@ impl Model {
         let since = &self.history[seen..];
         let in_p = |files: &[(String, i32)]| files.iter().any(|(_, of)| *of == p);
         let new_data = since.iter().any(|e| !e.rewrite && in_p(&e.added));
-        let new_deletes = since.iter().any(|e| in_p(&e.added_deletes) || in_p(&e.removed));
+        let new_deletes = since.iter().any(|e| in_p(&e.added_deletes));
+        let removed = |by_rewrites: bool| {
+            let mut counted = since.iter().filter(|e| by_rewrites || !e.rewrite);
+            counted.any(|e| in_p(&e.removed))
+        };
         let for_removed = since.iter().any(|e| {
             let mut of = e.added_deletes.iter();
             of.any(|(target, _)| named.clone().any(|(f, _)| f == target))
         });
         let by_isolation = match (op, isolation) {
             (Op::Append | Op::Delete | Op::Rewrite | Op::Upgrade, _) | (_, Isolation::Unsaid) => false,
-            (_, Isolation::Snapshot) => new_deletes,
-            (_, Isolation::Serializable) => new_deletes || new_data,
+            (Op::Cow, Isolation::Snapshot) => false,
+            (Op::Mor, Isolation::Snapshot) => new_deletes,
+            (Op::Cow | Op::Mor, Isolation::Serializable) => new_data || new_deletes || removed(false),
+            (_, Isolation::Snapshot) => new_deletes || removed(true),
+            (_, Isolation::Serializable) => new_data || new_deletes || removed(true),
         };
         let by_files = match op {
             Op::Cow | Op::Rewrite => for_removed,
