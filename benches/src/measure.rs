@@ -80,6 +80,14 @@ pub fn peak_memory() -> io::Result<u64> {
     status("VmHWM:")
 }
 
+/// The bytes that the process has read from files so far, those that the system had in memory included.
+pub fn bytes_read() -> io::Result<u64> {
+    let text = fs::read_to_string("/proc/self/io")?;
+    let read = text.lines().find_map(|l| l.strip_prefix("rchar:"));
+    read.and_then(|l| l.trim().parse::<u64>().ok())
+        .ok_or_else(|| io::Error::other("no rchar in /proc/self/io"))
+}
+
 /// Lets [`peak_memory`] forget what was before.
 pub fn forget_peak_memory() -> io::Result<()> {
     // See proc_pid_clear_refs(5): 5 sets the high water mark to what is resident now.

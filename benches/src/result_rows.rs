@@ -1,11 +1,16 @@
 //! Comparing results of queries: the same rows, in whatever order.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, Float64Array, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::hash_utils::{RandomState, create_hashes};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream_partitioned};
+use futures::StreamExt;
+use tokio::task::JoinSet;
 
 use crate::Result;
 
@@ -105,6 +110,29 @@ impl Fingerprint {
         self.rows += other.rows;
         self.hashes = self.hashes.wrapping_add(other.hashes);
     }
+}
+
+/// Reads all rows of a plan, batch by batch, each partition in a task of its own.
+pub async fn read(
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    add: fn(&mut Fingerprint, &RecordBatch) -> Result<()>,
+) -> Result<Fingerprint> {
+    let mut tasks: JoinSet<Result<Fingerprint>> = JoinSet::new();
+    for mut stream in execute_stream_partitioned(plan, task)? {
+        tasks.spawn(async move {
+            let mut seen = Fingerprint::default();
+            while let Some(batch) = stream.next().await {
+                add(&mut seen, &batch?)?;
+            }
+            Ok(seen)
+        });
+    }
+    let mut seen = Fingerprint::default();
+    while let Some(of_partition) = tasks.join_next().await {
+        seen.merge(of_partition??);
+    }
+    Ok(seen)
 }
 
 /// By the texts first, so that numbers which are a little apart do not change the order.

@@ -1,23 +1,17 @@
 //! Writing: `INSERT INTO … SELECT` against DataFusion's own `COPY … TO`, in one interleaved run, and many small commits.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
-use datafusion::arrow::array::AsArray;
-use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
-use datafusion::execution::SessionStateBuilder;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion::prelude::ParquetReadOptions;
 use drumlin_benches::Result;
 use drumlin_benches::iceberg_table::text;
 use drumlin_benches::measure::{self, Cost, Stopwatch, best, median, ms};
 use drumlin_benches::tpch::Layout;
 use drumlin_benches::tpch::tables::LINEITEM;
-use drumlin_catalog::{ObjectStoreCatalog, SqlCatalog, SqlCatalogOptions};
-use drumlin_datafusion::{IcebergCatalogProvider, IcebergContextExt, IcebergStateBuilderExt};
-use drumlin_table::catalog::Catalog;
-use drumlin_table::storage::Storage;
+use drumlin_benches::warehouse::{Pointers, run, session};
+use drumlin_datafusion::IcebergContextExt;
 
 /// Writing Iceberg tables.
 #[derive(Debug, Parser)]
@@ -70,48 +64,6 @@ fn main() -> Result<()> {
     }
     println!("\nload average at the end: {}", measure::load_average());
     Ok(())
-}
-
-/// A session over a warehouse whose pointers are in SQLite or in its folders.
-async fn session(warehouse: &Path, sqlite: bool, partitions: usize) -> Result<SessionContext> {
-    let storage = Storage::default();
-    let folder = text(warehouse)?;
-    let catalog: Arc<dyn Catalog> = match sqlite {
-        true => {
-            let uri = format!("sqlite:{folder}/catalog.db");
-            let options = SqlCatalogOptions::new(uri, folder);
-            Arc::new(SqlCatalog::open(storage.clone(), options).await?)
-        }
-        false => Arc::new(ObjectStoreCatalog::new(storage.clone(), folder)),
-    };
-    let config = SessionConfig::new()
-        .with_target_partitions(partitions)
-        .with_create_default_catalog_and_schema(true);
-    let state = SessionStateBuilder::new()
-        .with_config(config)
-        .with_default_features()
-        .with_iceberg_storage(storage)
-        .build();
-    let ctx = SessionContext::new_with_state(state);
-    ctx.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(catalog)));
-    ctx.iceberg_sql("CREATE SCHEMA lake.s").await?;
-    Ok(ctx)
-}
-
-/// Runs a statement, and gives the count of rows that it answers.
-async fn run(ctx: &SessionContext, sql: &str) -> Result<u64> {
-    let batches = ctx.iceberg_sql(sql).await?.collect().await?;
-    let count = batches
-        .first()
-        .filter(|b| b.num_columns() == 1 && b.num_rows() == 1);
-    let count = count.map(|b| b.column(0));
-    Ok(count.map_or(0, |column| {
-        let unsigned = column.as_primitive_opt::<UInt64Type>().map(|c| c.value(0));
-        let signed = column.as_primitive_opt::<Int64Type>().map(|c| c.value(0));
-        unsigned
-            .or(signed.and_then(|n| u64::try_from(n).ok()))
-            .unwrap_or(0)
-    }))
 }
 
 /// One way to write lineitem.
@@ -167,8 +119,11 @@ fn insert(arguments: &Arguments, runtime: &tokio::runtime::Runtime) -> Result<()
                 std::fs::remove_dir_all(&written)?;
             }
             std::fs::create_dir_all(&written)?;
-            let ctx = runtime.block_on(session(&written, true, arguments.partitions))?;
+            let ctx = runtime
+                .block_on(session(&written, Pointers::Sqlite, arguments.partitions))?
+                .0;
             runtime.block_on(async {
+                run(&ctx, "CREATE SCHEMA lake.s").await?;
                 let options = ParquetReadOptions::default();
                 ctx.register_parquet("lineitem", text(&source)?, options).await?;
                 if let Some(prepare) = &side.prepare {
@@ -228,10 +183,14 @@ async fn commits(arguments: &Arguments) -> Result<()> {
     println!("\n## {} commits of one row\n", arguments.commits);
     println!("| pointer | median ms of the first tenth | of the fifth | of the last | all | slowest |");
     println!("|:--|--:|--:|--:|--:|--:|");
-    for (name, sqlite) in [("SQLite", true), ("folder on local disk", false)] {
+    for (name, pointers) in [
+        ("SQLite", Pointers::Sqlite),
+        ("folder on local disk", Pointers::Folder),
+    ] {
         let warehouse = std::env::temp_dir().join(format!("drumlin-commits-{}", std::process::id()));
         std::fs::create_dir_all(&warehouse)?;
-        let ctx = session(&warehouse, sqlite, arguments.partitions).await?;
+        let ctx = session(&warehouse, pointers, arguments.partitions).await?.0;
+        run(&ctx, "CREATE SCHEMA lake.s").await?;
         run(&ctx, "CREATE TABLE lake.s.t (id BIGINT, v VARCHAR)").await?;
         let mut times: Vec<Duration> = Vec::with_capacity(arguments.commits);
         for i in 0..arguments.commits {

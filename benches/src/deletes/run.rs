@@ -5,23 +5,18 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::pretty::pretty_format_batches;
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream_partitioned};
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use drumlin_datafusion::IcebergTableProvider;
 use drumlin_table::Table;
 use drumlin_table::storage::Storage;
-use futures::StreamExt;
-use tokio::task::JoinSet;
 
 use super::report;
 use super::scenario::{Check, Expected, Query, Scenario, Side};
 use crate::Result;
 use crate::iceberg_table::text;
 use crate::measure::{self, Cost, Stopwatch};
-use crate::result_rows::{Fingerprint, ResultRows};
+use crate::result_rows::{Fingerprint, ResultRows, read};
 
 /// How queries are run.
 #[derive(Debug, Clone, Copy)]
@@ -281,27 +276,4 @@ async fn timed(ctx: &SessionContext, sql: &str) -> Result<(Taken, u64)> {
     let rows = read(plan, ctx.task_ctx(), Fingerprint::count).await?.rows;
     let whole = stopwatch.stop()?;
     Ok((Taken { planning, whole }, rows))
-}
-
-/// Reads all rows of a plan, batch by batch, each partition in a task of its own.
-async fn read(
-    plan: Arc<dyn ExecutionPlan>,
-    task: Arc<TaskContext>,
-    add: fn(&mut Fingerprint, &RecordBatch) -> Result<()>,
-) -> Result<Fingerprint> {
-    let mut tasks: JoinSet<Result<Fingerprint>> = JoinSet::new();
-    for mut stream in execute_stream_partitioned(plan, task)? {
-        tasks.spawn(async move {
-            let mut seen = Fingerprint::default();
-            while let Some(batch) = stream.next().await {
-                add(&mut seen, &batch?)?;
-            }
-            Ok(seen)
-        });
-    }
-    let mut seen = Fingerprint::default();
-    while let Some(of_partition) = tasks.join_next().await {
-        seen.merge(of_partition??);
-    }
-    Ok(seen)
 }
