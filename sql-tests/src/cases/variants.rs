@@ -36,7 +36,7 @@ const MODES: [(u8, &str); 4] = [
 const LAYOUTS: [(&str, &str); 3] = [
     ("unpartitioned", ""),
     ("partitioned", "PARTITIONED BY (p, bucket(2, id))"),
-    ("evolved", "PARTITIONED BY (bucket(3, id))"),
+    ("evolved", "PARTITIONED BY (bucket(2, id), truncate(1, p))"),
 ];
 
 /// What one run of a file is about.
