@@ -1,4 +1,4 @@
-//! Drumlin as the suites ask it: the only file of this package that knows its API.
+//! Drumlin as the suites ask it: with `cases/lake.rs`, the only file of this package that knows its API.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use drumlin_datafusion::IcebergTableProvider;
 use drumlin_datafusion::catalog::IcebergCatalogProvider;
 use drumlin_datafusion::projection::adapter::FileColumns;
 use drumlin_datafusion::sql::{IcebergContextExt, IcebergStateBuilderExt};
+use drumlin_table::catalog::Catalog;
 use drumlin_table::storage::{Storage, StoreOptions};
 use drumlin_table::{OpenOptions, Table, TableVersion};
 use object_store::local::LocalFileSystem;
@@ -103,12 +104,16 @@ impl Engine {
         Ok(context)
     }
 
-    /// The same with a catalog `lake`, a warehouse in this folder.
-    pub fn session_with(&self, lake: &std::path::Path) -> Result<SessionContext, EngineError> {
+    /// The same with a catalog `lake`.
+    pub fn session_with(&self, lake: Arc<dyn Catalog>) -> Result<SessionContext, EngineError> {
         let context = self.session()?;
-        let lake = ObjectStoreCatalog::new(self.storage.clone(), lake.display().to_string());
-        context.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(Arc::new(lake))));
+        context.register_catalog("lake", Arc::new(IcebergCatalogProvider::new(lake)));
         Ok(context)
+    }
+
+    /// Where its sessions find files.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
     }
 
     /// Runs one SQL statement of the full syntax.
