@@ -13,6 +13,7 @@ mod old_parquet;
 mod projection;
 mod pruning;
 mod random;
+mod row_changes;
 mod session;
 mod snapshots;
 mod variants;

@@ -1,0 +1,3 @@
+//! Rows that are deleted, updated and merged by SQL.
+
+mod histories;
