@@ -61,7 +61,7 @@ pub struct Scopes {
 /// All types of columns.
 const TYPES: [Of; 6] = [Of::Int, Of::Long, Of::Text, Of::Double, Of::Date, Of::Stamp];
 
-const PATTERNS: [&str; 8] = ["a%", "%b%", "_", "", "%", "a_", "%é", "it''s"];
+const PATTERNS: [&str; 8] = ["a%", "%b%", "_", "", "%", "a_", "%é", "it's"];
 
 const TESTS: [&str; 6] = [
     "IS TRUE",

@@ -312,7 +312,10 @@ impl fmt::Display for Cond {
             Self::Between(a, low, high, negated) => {
                 write!(f, "{a} {}BETWEEN {low} AND {high}", not(negated))
             }
-            Self::Like(a, pattern, negated) => write!(f, "{a} {}LIKE '{pattern}'", not(negated)),
+            Self::Like(a, pattern, negated) => {
+                let pattern = Value::Text((*pattern).to_string()).sql(Of::Text);
+                write!(f, "{a} {}LIKE {pattern}", not(negated))
+            }
             Self::Not(a) => write!(f, "NOT ({a})"),
             Self::And(a, b) => write!(f, "({a}) AND ({b})"),
             Self::Or(a, b) => write!(f, "({a}) OR ({b})"),
