@@ -12,7 +12,7 @@ use object_store::memory::InMemory;
 use super::evolution::{self, Change};
 use super::expression::SOURCE_TABLE;
 use super::seen::Seen;
-use super::statement::{Failure, Sql, State, Statement};
+use super::statement::{Failure, Sql, State};
 use super::statements::{Statements, first_columns, row};
 use super::subject::{Subject, definitions, session};
 use super::value::{Of, literal};
@@ -128,7 +128,7 @@ impl History {
         let after = match outcome {
             Ok(after) => after,
             Err(failure) => {
-                let says = says(failure, &statement);
+                let says = says(failure);
                 for subject in &mut self.subjects {
                     let checked = subject.check_refusal(&sql, says, &self.state).await;
                     checked.map_err(|e| format!("{}: {e}", subject.name))?;
@@ -204,10 +204,10 @@ impl History {
 }
 
 /// What the error of a statement must say.
-fn says(failure: Failure, statement: &Statement) -> &'static str {
-    match (failure, statement) {
-        (Failure::Cardinality, _) => "",
-        (Failure::Store, _) => "",
+fn says(failure: Failure) -> &'static str {
+    match failure {
+        Failure::Cardinality => "is matched by several rows",
+        Failure::Store => "would not arrive unchanged",
     }
 }
 

@@ -223,12 +223,12 @@ impl State {
             }
             match hits.as_slice() {
                 [] => after.rows.push(row.clone()),
-                [(Action::Delete | Action::DeleteLeft, _)] => drop(after.deleted.insert(tag(row))),
-                [(Action::Update(values) | Action::UpdateLeft(values), at)] => {
+                [_, _, ..] if !deletes_whatever_matches(clauses) => return Err(Failure::Cardinality),
+                [(Action::Delete | Action::DeleteLeft, _), ..] => drop(after.deleted.insert(tag(row))),
+                [(Action::Update(values) | Action::UpdateLeft(values), at), ..] => {
                     after.update(row, self.changed(row, values, *at)?);
                 }
-                [(_, at)] => after.update(row, self.stored(source.by_name(&self.columns, at.source))?),
-                _ => return Err(Failure::Cardinality),
+                [(_, at), ..] => after.update(row, self.stored(source.by_name(&self.columns, at.source))?),
             }
         }
         for (place, of_source) in source.rows.iter().enumerate() {
@@ -329,6 +329,21 @@ fn first<'a>(clauses: &'a [Clause], kind: fn(&Action) -> bool, at: At<'_>) -> Op
     };
     let mut clauses = clauses.iter().filter(|clause| kind(&clause.action));
     clauses.find(holds).map(|clause| &clause.action)
+}
+
+/// Whether the only clause for rows that match is `DELETE`: it does not mind by how many they are matched.
+fn deletes_whatever_matches(clauses: &[Clause]) -> bool {
+    let matched: Vec<&Clause> = clauses
+        .iter()
+        .filter(|clause| clause.action.is_of_matched())
+        .collect();
+    matches!(
+        matched.as_slice(),
+        [Clause {
+            condition: None,
+            action: Action::Delete
+        }]
+    )
 }
 
 /// The pairs of a row of the target and the rows of the source, if there is one, that the filter keeps.

@@ -146,7 +146,8 @@ impl Statements<'_> {
 
     fn update(&mut self) -> Statement {
         if self.random.percent(18) {
-            let from = self.source(true, false);
+            let unique = self.random.percent(70);
+            let from = self.source(unique, true);
             let scopes = self.both(&from);
             let equal = Cond::Compare("=", scopes.visible[0].column(1), scopes.visible[1].named("id"));
             let more = scopes.condition(1, self.random);

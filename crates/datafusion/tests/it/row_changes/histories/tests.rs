@@ -191,11 +191,22 @@ fn several_changes_of_a_row_are_an_error() {
     let table = state(&[(10, Some(1)), (11, Some(2))]);
     let keys = [Some(1), Some(1), Some(2)];
     let delete = |condition| vec![clause(condition, Action::Delete)];
-    let second = Cond::Compare("=", column(Scope::Source, 0, "s.tag"), literal(Some(1)));
-    let failure = table.after(&merge(&keys, delete(None)), &[]).unwrap_err();
+    let of_tag = |operator, tag| {
+        Some(Cond::Compare(
+            operator,
+            column(Scope::Source, 0, "s.tag"),
+            literal(Some(tag)),
+        ))
+    };
+    let failure = table
+        .after(&merge(&keys, delete(of_tag("<", 2))), &[])
+        .unwrap_err();
     assert_eq!(failure, Failure::Cardinality);
-    let after = table.after(&merge(&keys, delete(Some(second))), &[]).unwrap();
+    let after = table.after(&merge(&keys, delete(of_tag("=", 1))), &[]).unwrap();
     assert_eq!(after.rows, state(&[(11, Some(2))]).rows);
+    // Unless all that match are deleted, whatever they match.
+    let after = table.after(&merge(&keys, delete(None)), &[]).unwrap();
+    assert_eq!((after.rows.len(), after.count()), (0, 2));
 }
 
 #[test]
