@@ -79,12 +79,12 @@ impl fmt::Display for Work {
 }
 
 /// What all writers have done.
-struct Written {
-    data_files: Vec<DataFile>,
+pub(super) struct Written {
+    pub(super) data_files: Vec<DataFile>,
     /// Rows in the place of none.
-    inserted: u64,
+    pub(super) inserted: u64,
     /// Rows that are changed.
-    places: Places,
+    pub(super) places: Places,
 }
 
 impl IcebergCommitExec {
@@ -277,15 +277,8 @@ impl Work {
                     .map_err(external)?,
             }),
             Self::Changes(changes) => {
-                let Written {
-                    data_files,
-                    inserted,
-                    places,
-                } = written;
                 let read_at = target.head(table);
-                let changed = changes
-                    .apply(table, read_at, data_files, inserted, places, files, context)
-                    .await?;
+                let changed = changes.apply(written, table, read_at, files, context).await?;
                 Ok(Done {
                     transaction: changed.change.map(|change| target.changing(table, change)),
                     paths: changed.paths,

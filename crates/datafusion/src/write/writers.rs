@@ -234,7 +234,7 @@ impl ExecutionPlan for IcebergWriteExec {
                     (files, count, count)
                 }
                 Some(columns) => {
-                    let (mut inserted, mut places) = (0, &mut places);
+                    let mut inserted = 0;
                     let new_rows = new_rows(input, columns, &mut places, &mut inserted, noted.as_ref());
                     let (files, count) =
                         write_all(writer, Box::pin(new_rows), &schema, &table, written).await?;

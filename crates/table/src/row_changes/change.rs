@@ -1,6 +1,6 @@
 //! What a statement did, as a change of the table.
 
-use drumlin_format::manifest::{DataContent, DataFile};
+use drumlin_format::manifest::DataFile;
 
 use super::{Isolation, Mode, RowChangeProperties, Statement};
 use crate::predicate::Predicate;
@@ -68,12 +68,5 @@ impl RowChanges {
             Isolation::Serializable => change.refuse_new_data(),
             Isolation::Snapshot => change,
         })
-    }
-
-    /// How many data files and delete files are added.
-    pub fn added_files(&self) -> (usize, usize) {
-        let data = self.added.iter().filter(|file| file.content == DataContent::Data);
-        let data = data.count();
-        (data, self.added.len() - data)
     }
 }

@@ -17,12 +17,13 @@ use drumlin_table::scan::FileTask;
 use drumlin_table::transaction::SnapshotChange;
 use drumlin_table::write::{DeleteWriteOptions, WriteProgress, write_deletes};
 
-use super::columns::{ChangeColumns, Places, Twice};
+use super::columns::{ChangeColumns, Twice};
 use super::rewrite::Rewrite;
 use super::scan::ScannedTarget;
 use crate::error::external;
 use crate::projection::adapter::TableColumns;
 use crate::scan::deleted_rows::PoolAccount;
+use crate::write::commit::Written;
 use crate::write::files::WrittenFiles;
 
 /// How the rows that a statement has found are taken out of their files.
@@ -54,26 +55,23 @@ impl ChangeCommit {
         self.columns.unique
     }
 
-    /// Takes the rows out of their files. `added` are the data files with new rows, of which `inserted` are in the place of
-    /// none.
+    /// Takes the rows out of their files that writers have noted the places of. The table was read at the snapshot `read_at`.
     pub(crate) async fn apply(
         &self,
+        written: Written,
         table: &Table,
         read_at: Option<i64>,
-        added: Vec<DataFile>,
-        inserted: u64,
-        places: Places,
         files: &Arc<WrittenFiles>,
         context: &Arc<TaskContext>,
     ) -> Result<Changed> {
         let mut changes = RowChanges {
-            added,
+            added: written.data_files,
             ..RowChanges::default()
         };
-        let mut rows = inserted;
-        let mut deletes = Vec::with_capacity(places.len());
+        let mut rows = written.inserted;
+        let mut deletes = Vec::with_capacity(written.places.len());
         // In the order of the scan, so that what is written does not depend on chance.
-        for (place, positions) in places.into_iter().collect::<BTreeMap<_, _>>() {
+        for (place, positions) in written.places.into_iter().collect::<BTreeMap<_, _>>() {
             let task = self.task(place)?;
             rows = rows.saturating_add(positions.len());
             let all = task.live_rows() == Some(positions.len());
