@@ -38,8 +38,8 @@ SELECT _last_updated_sequence_number AS "commit", count(*) AS "rows" FROM shop.o
 -- A name for what is there now.
 ALTER TABLE shop.orders CREATE OR REPLACE TAG before_the_sale;
 
--- All prices are cut. The query reads the table as it was; readers see all old prices or all new ones.
-INSERT OVERWRITE shop.orders SELECT id, customer, placed, round(total * 0.8, 2) FROM shop.orders;
+-- All prices are cut. Readers see all old prices or all new ones. Rows keep their ids (_row_id).
+UPDATE shop.orders SET total = round(total * 0.8, 2);
 
 SELECT now.id, now.customer, was.total AS was, now.total AS now
 FROM shop.orders AS now
@@ -47,7 +47,23 @@ JOIN shop.orders VERSION AS OF 'before_the_sale' AS was ON now.id = was.id
 ORDER BY id;
 
 
--- 3. A branch: changes that readers of the table do not see. -----------------------------------------------------------
+-- 3. Rows are merged and deleted. ---------------------------------------------------------------------------------------
+
+-- Known orders are updated, new ones inserted.
+MERGE INTO shop.orders AS o
+USING (VALUES (2, 'Grace', 75.00), (6, 'Alan', 20.00)) AS news (id, customer, total) ON o.id = news.id
+WHEN MATCHED THEN UPDATE SET total = news.total
+WHEN NOT MATCHED THEN INSERT (id, customer, placed, total) VALUES (news.id, news.customer, '2026-11-03 20:00:00', news.total);
+
+DELETE FROM shop.orders WHERE customer IS NULL OR total < (SELECT avg(total) / 4 FROM shop.orders);
+
+SELECT id, customer, total, _row_id FROM shop.orders ORDER BY id;
+
+-- How rows are changed is a property of the table, and EXPLAIN says it. All of this day go: no data file is read.
+EXPLAIN DELETE FROM shop.orders WHERE placed >= '2026-11-01' AND placed < '2026-11-02';
+
+
+-- 4. A branch: changes that readers of the table do not see. -----------------------------------------------------------
 
 ALTER TABLE shop.orders CREATE OR REPLACE BRANCH trial;
 INSERT INTO shop.orders.branch_trial VALUES (5, 'Barbara', '2026-11-04 10:00:00', 1.00);

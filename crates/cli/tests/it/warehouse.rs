@@ -64,7 +64,9 @@ fn the_tour_writes_and_travels_back() {
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{run:?}");
         for part in [
             "|  3 | Edsger   |  7.00 |  5.60 |",
-            "|    4 |     5 |",
+            "|  6 | Alan     | 20.00 |",
+            "mode=delete copy-on-write, isolation=serializable, data files removed by metadata=2",
+            "|    3 |     4 |",
             "IcebergCommitExec: table=shop.orders, branch=main, mode=append",
         ] {
             assert!(run.out.contains(part), "{part}: {}", run.out);
