@@ -268,7 +268,7 @@ impl TableProvider for IcebergTableProvider {
         let predicate = to_predicate(filters, self.table.schema());
         let mut plan = self.table.plan_scan(&predicate).await.map_err(external)?;
         let target = match &self.changed_rows {
-            Some(rows) => Some(rows.scanned(&mut plan, &self.table, predicate, session)?),
+            Some(rows) => Some(rows.scanned(&mut plan, &self.table, predicate, session).await?),
             None => None,
         };
         let builder = ScanBuilder {

@@ -64,8 +64,8 @@ pub(super) enum Work {
     Insert(WriteMode),
     /// Rows that are changed.
     Changes(Arc<ChangeCommit>),
-    /// The removal of all rows, of which there are so many.
-    Truncate(u64),
+    /// The removal of all rows, of which there are so many; `None`: there are no data files.
+    Truncate(Option<u64>),
 }
 
 impl fmt::Display for Work {
@@ -73,7 +73,7 @@ impl fmt::Display for Work {
         match self {
             Self::Insert(mode) => mode.fmt(f),
             Self::Changes(changes) => changes.fmt(f),
-            Self::Truncate(rows) => write!(f, "truncate, rows={rows}"),
+            Self::Truncate(rows) => write!(f, "truncate, rows={}", rows.unwrap_or(0)),
         }
     }
 }
@@ -288,9 +288,9 @@ impl Work {
             Self::Truncate(rows) => {
                 let all = SnapshotChange::delete_files().remove_rows(Predicate::AlwaysTrue);
                 Ok(Done {
-                    transaction: target.head(table).map(|_| target.changing(table, all)),
+                    transaction: rows.map(|_| target.changing(table, all)),
                     paths: Vec::new(),
-                    rows: *rows,
+                    rows: rows.unwrap_or(0),
                 })
             }
         }

@@ -28,6 +28,9 @@ use drumlin_format::manifest::{DataFile, ManifestEntry};
 use drumlin_format::partition::PartitionSpec;
 
 use crate::deletes::{EqualityDeletes, FileDeletes};
+use crate::error::Result;
+use crate::memory::MemoryAccount;
+use crate::table::Table;
 
 pub use list::{entries_of, manifests_of};
 pub(crate) use metrics::{KeyMetrics, summaries};
@@ -106,6 +109,31 @@ impl FileTask {
             Some(deletes) => deletes.live_rows(self.data_file()),
             None => u64::try_from(self.data_file().record_count).ok(),
         }
+    }
+
+    /// The rows of the file that are not deleted. Delete files are read for it where metadata does not tell, the data file never;
+    /// `None` if there are equality deletes, of which nobody knows what they delete before the data file is read.
+    ///
+    /// # Errors
+    /// A delete file is gone or damaged, or there is no memory for it.
+    pub async fn count_live_rows(&self, table: &Table, memory: &dyn MemoryAccount) -> Result<Option<u64>> {
+        if let Some(rows) = self.live_rows() {
+            return Ok(Some(rows));
+        }
+        let file = self.data_file();
+        let Some(deletes) = self
+            .deletes()
+            .filter(|deletes| deletes.equality_deletes().is_empty())
+        else {
+            return Ok(None);
+        };
+        let Ok(rows) = u64::try_from(file.record_count) else {
+            return Ok(None);
+        };
+        let deleted = deletes.deleted_positions(&file.file_path, table, memory).await?;
+        Ok(Some(
+            rows - deleted.map_or(0, |deleted| deleted.positions.count_in(0, rows)),
+        ))
     }
 
     /// At least so many rows of the file are not deleted.

@@ -84,8 +84,8 @@ impl ChangeCommit {
             }
         }
         if let Some(scanned) = &self.scanned {
-            for task in &scanned.emptied {
-                rows = rows.saturating_add(task.live_rows().unwrap_or(0));
+            for (task, emptied) in &scanned.emptied {
+                rows = rows.saturating_add(*emptied);
                 changes.emptied.push(task.clone());
             }
         }

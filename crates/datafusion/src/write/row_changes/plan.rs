@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result, ScalarValue, TableReference, internal_err};
+use datafusion::common::{Column, Result, ScalarValue, TableReference, internal_err, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::conditional_expressions::CaseBuilder;
 use datafusion::logical_expr::dml::InsertOp;
@@ -86,12 +86,27 @@ impl ChangePlan {
             None => self.rows.clone(),
         };
         let place = place_qualifier(&rows)?;
-        let (rows, several) = match self.clauses.as_slice() {
+        let mut clauses = self.clauses;
+        // What follows a clause without a condition is never reached.
+        if let Some(last) = clauses.iter().position(|clause| clause.condition.is_none()) {
+            clauses.truncate(last + 1);
+        }
+        refuse_predicate_subqueries(&clauses, self.statement)?;
+        let (rows, several) = match clauses.as_slice() {
             [Clause { condition: None, .. }] => (rows, false),
+            [
+                Clause {
+                    condition: Some(holds),
+                    ..
+                },
+            ] => (
+                LogicalPlan::Filter(Filter::try_new(holds.clone(), Arc::new(rows))?),
+                false,
+            ),
             clauses => (with_clause(rows, clauses)?, true),
         };
         let of_place = |name: &str| Expr::Column(Column::new(place.clone(), name));
-        let writes = self.clauses.iter().any(|clause| clause.change != Change::Delete);
+        let writes = clauses.iter().any(|clause| clause.change != Change::Delete);
         let versions = table.metadata().format_version() >= 3;
         let columns = ChangeColumns {
             table_columns: if writes { table.schema().fields().len() } else { 0 },
@@ -102,7 +117,7 @@ impl ChangePlan {
         if writes {
             for (index, column) in table.schema().fields().iter().enumerate() {
                 let mut values = Vec::new();
-                for clause in &self.clauses {
+                for clause in &clauses {
                     let value = match &clause.change {
                         Change::Delete => None,
                         Change::Update(values) => match values.get(index) {
@@ -126,7 +141,7 @@ impl ChangePlan {
             };
             Some(lit(action as i32))
         };
-        let actions = self.clauses.iter().map(action).collect();
+        let actions = clauses.iter().map(action).collect();
         exprs.push(by_clause(actions, several, lit(Action::Delete as i32))?.alias(ACTION));
         exprs.push(of_place(FILE).alias(FILE));
         exprs.push(of_place(POS).alias(POS));
@@ -152,6 +167,35 @@ impl ChangePlan {
     }
 }
 
+/// Refuses `IN (SELECT …)` and `EXISTS` where a value is asked for and not a filter: DataFusion has no plan for it, and says so
+/// much later and in other words.
+fn refuse_predicate_subqueries(clauses: &[Clause], statement: Statement) -> Result<()> {
+    let conditions = clauses.iter().filter_map(|clause| clause.condition.as_ref());
+    let values = clauses.iter().flat_map(|clause| match &clause.change {
+        Change::Delete => Vec::new(),
+        Change::Update(values) => values.iter().flatten().collect(),
+        Change::Insert(values) => values.iter().collect::<Vec<_>>(),
+    });
+    // A single condition is a filter.
+    let single = clauses.len() == 1;
+    for expr in conditions.filter(|_| !single).chain(values) {
+        let found = expr.exists(|part| {
+            Ok(matches!(
+                part,
+                Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)
+            ))
+        })?;
+        if found {
+            return plan_err!(
+                "{}: IN (SELECT …), EXISTS, ANY and ALL are possible in WHERE, and in WHEN where there is one clause, not in \
+                 values and among several clauses; join the subquery, or use a scalar one such as (SELECT count(*) …) > 0",
+                statement.to_string().to_uppercase()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// What qualifies the columns of the changed table.
 fn place_qualifier(rows: &LogicalPlan) -> Result<Option<TableReference>> {
     let mut found = rows.schema().iter().filter(|(_, field)| field.name() == POS);
@@ -170,11 +214,7 @@ fn with_clause(rows: LogicalPlan, clauses: &[Clause]) -> Result<LogicalPlan> {
         let index = lit(i32::try_from(index).unwrap_or(i32::MAX));
         match &clause.condition {
             Some(condition) => number = number.when(condition.clone(), index),
-            // What follows is never reached.
-            None => {
-                otherwise = Some(index);
-                break;
-            }
+            None => otherwise = Some(index),
         }
     }
     let number = match otherwise {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result, plan_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, plan_err};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::logical_expr::Expr;
@@ -18,9 +18,12 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_plan::ExecutionPlan;
 use drumlin_table::Table;
 use drumlin_table::arrow::{FIELD_ID_KEY, schema_to_arrow};
+use drumlin_table::memory::UnlimitedMemory;
 use drumlin_table::predicate::{FilePredicate, Predicate};
 use drumlin_table::scan::{FileTask, ScanPlan};
+use futures::{StreamExt, TryStreamExt};
 
+use crate::error::external;
 use crate::filter::to_exact_predicate;
 use crate::metadata_columns::{POS_ID, ROW_ID_ID};
 use crate::scan::source::IcebergSource;
@@ -37,6 +40,9 @@ pub(crate) const ROW_ID: &str = "drumlin$row_id";
 /// The field id, of such scans alone, of [`FILE`].
 pub(crate) const FILE_ID: i32 = -3;
 
+/// Data files whose delete files are read at once.
+const CONCURRENT_COUNTS: usize = 16;
+
 /// The rows that a statement changes, as a provider plans them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChangedRows {
@@ -49,8 +55,8 @@ pub(crate) struct ChangedRows {
 pub(crate) struct ScannedTarget {
     /// The data files that are read.
     pub(crate) tasks: Vec<FileTask>,
-    /// Data files that are not read, since all of their rows are deleted.
-    pub(crate) emptied: Vec<FileTask>,
+    /// Data files that are not read, since all of their rows are deleted, and how many these are.
+    pub(crate) emptied: Vec<(FileTask, u64)>,
     /// Keeps every row that was read.
     pub(crate) predicate: Predicate,
 }
@@ -85,7 +91,7 @@ pub(crate) fn place_columns(table: &Table) -> Result<Vec<FieldRef>> {
 
 impl ChangedRows {
     /// Takes the data files out of a plan that need not be read, since the statement deletes all of their rows.
-    pub(crate) fn scanned(
+    pub(crate) async fn scanned(
         &self,
         plan: &mut ScanPlan,
         table: &Table,
@@ -96,10 +102,13 @@ impl ChangedRows {
         let mut emptied = Vec::new();
         if let Some(deleted) = self.exactly_deleted(table, session)? {
             let deleted = FilePredicate::new(deleted, table.metadata());
-            // How many rows are deleted is part of the answer, and of such files it is known.
-            let is_emptied =
-                |task: &FileTask| task.live_rows().is_some() && deleted.are_all_of(task.data_file());
-            (emptied, tasks) = tasks.into_iter().partition(is_emptied);
+            let of_all = |task: &FileTask| deleted.are_all_of(task.data_file());
+            let (candidates, others) = tasks.into_iter().partition(of_all);
+            tasks = others;
+            // How many rows are deleted is part of the answer.
+            let uncounted;
+            (emptied, uncounted) = counted(candidates, table).await?;
+            tasks.extend(uncounted);
         }
         plan.tasks = tasks.clone();
         Ok(Arc::new(ScannedTarget {
@@ -130,6 +139,32 @@ impl ChangedRows {
         };
         Ok(to_exact_predicate(&condition, table.schema()))
     }
+}
+
+/// Files whose rows can be counted without reading them, with their numbers; and the others.
+pub(super) async fn counted(
+    tasks: Vec<FileTask>,
+    table: &Table,
+) -> Result<(Vec<(FileTask, u64)>, Vec<FileTask>)> {
+    let counts = tasks.into_iter().map(|task| async move {
+        let rows = task
+            .count_live_rows(table, &UnlimitedMemory)
+            .await
+            .map_err(external)?;
+        Ok::<_, DataFusionError>((task, rows))
+    });
+    let counts: Vec<_> = futures::stream::iter(counts)
+        .buffered(CONCURRENT_COUNTS)
+        .try_collect()
+        .await?;
+    let (mut counted, mut others) = (Vec::new(), Vec::new());
+    for (task, rows) in counts {
+        match rows {
+            Some(rows) => counted.push((task, rows)),
+            None => others.push(task),
+        }
+    }
+    Ok((counted, others))
 }
 
 fn without_qualifiers(expr: Expr) -> Result<Expr> {
