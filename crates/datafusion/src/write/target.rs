@@ -136,11 +136,12 @@ impl WriteTarget {
             WriteMode::OverwriteRows(rows) => SnapshotChange::overwrite(files).remove_rows(rows.clone()),
         };
         let change = self.on_its_branch(change);
-        // Rows that came since the query has read would be gone without having been read. A query that does not read the
-        // table comes after them, as it were.
+        // Rows that came since the query has read would be gone without having been read, or missing in what it wrote,
+        // whichever they are. A query that does not read the table comes after them, as it were.
         let change = match self.reads_itself && *mode != WriteMode::Append {
             true => change
                 .read_at(self.head(table))
+                .rows_read(Predicate::AlwaysTrue)
                 .refuse_new_data()
                 .refuse_new_deletes(),
             false => change,

@@ -19,6 +19,8 @@ pub struct RowChanges {
     pub emptied: Vec<FileTask>,
     /// Delete files whose deletes are in the new ones.
     pub superseded: Vec<DataFile>,
+    /// Whether rows of the table decide about others: the statement reads it in a subquery or as a source, too.
+    pub reads_elsewhere: bool,
 }
 
 impl RowChanges {
@@ -32,6 +34,8 @@ impl RowChanges {
     /// - *Merge-on-read* needs the data files of its deletes. UPDATE and MERGE conflict with deletes among the rows that were
     ///   read, so that no row is replaced twice or comes back; DELETE does not mind rows that are gone already. By serializable
     ///   isolation they conflict with new rows.
+    /// - Where rows decide about others, serializable isolation conflicts with deletes among the rows that were read, whatever the
+    ///   mode and the statement.
     pub fn into_change(
         self,
         properties: &RowChangeProperties,
@@ -65,6 +69,7 @@ impl RowChanges {
         };
         let change = change.read_at(read_at).rows_read(rows_read);
         Some(match properties.isolation {
+            Isolation::Serializable if self.reads_elsewhere => change.refuse_new_data().refuse_new_deletes(),
             Isolation::Serializable => change.refuse_new_data(),
             Isolation::Snapshot => change,
         })

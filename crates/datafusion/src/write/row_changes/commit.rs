@@ -12,7 +12,7 @@ use drumlin_format::manifest::DataFile;
 use drumlin_table::Table;
 use drumlin_table::memory::MemoryAccount;
 use drumlin_table::predicate::Predicate;
-use drumlin_table::row_changes::{Mode, RowChangeProperties, RowChanges, with_older_deletes};
+use drumlin_table::row_changes::{Isolation, Mode, RowChangeProperties, RowChanges, with_older_deletes};
 use drumlin_table::scan::FileTask;
 use drumlin_table::transaction::SnapshotChange;
 use drumlin_table::write::{DeleteWriteOptions, WriteProgress, write_deletes};
@@ -66,6 +66,7 @@ impl ChangeCommit {
     ) -> Result<Changed> {
         let mut changes = RowChanges {
             added: written.data_files,
+            reads_elsewhere: self.reads_elsewhere,
             ..RowChanges::default()
         };
         let mut rows = written.inserted;
@@ -102,8 +103,11 @@ impl ChangeCommit {
         // Deletion vectors share files.
         paths.dedup();
         let rows_read = match &self.scanned {
-            Some(scanned) if !self.reads_elsewhere => scanned.predicate.clone(),
-            _ => Predicate::AlwaysTrue,
+            _ if self.reads_elsewhere && self.properties.isolation == Isolation::Serializable => {
+                Predicate::AlwaysTrue
+            }
+            Some(scanned) => scanned.predicate.clone(),
+            None => Predicate::AlwaysFalse,
         };
         Ok(Changed {
             change: changes.into_change(&self.properties, read_at, rows_read),

@@ -148,8 +148,9 @@ impl ChangePlan {
         if columns.row_id {
             exprs.push(of_place(ROW_ID).alias(ROW_ID));
         }
-        let reads_elsewhere = reads(&rows, &self.provider)?;
         let input = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows))?);
+        // Subqueries in the new values read it, too.
+        let reads_elsewhere = reads(&input, &self.provider)?;
         let sink = ChangeSink {
             provider: self.provider,
             schema: Arc::new(input.schema().as_arrow().clone()),

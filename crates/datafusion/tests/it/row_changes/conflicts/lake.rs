@@ -144,7 +144,7 @@ impl Lake {
             let change = SnapshotChange::rewrite_files(vec![file.clone()], vec![copy.clone()])
                 .with_data_sequence_number(1);
             let transaction = Transaction::new(&self.table(name).await, ident(name)).add(change);
-            return Planned::Transaction(transaction);
+            return Planned::Transaction(Box::new(transaction));
         }
         let ctx = match op {
             Op::OverwritePartition => &self.dynamic,
@@ -203,7 +203,7 @@ impl Lake {
 /// What is going to run.
 pub enum Planned {
     Statement(Box<DataFrame>),
-    Transaction(Transaction),
+    Transaction(Box<Transaction>),
 }
 
 pub fn ident(name: &str) -> TableIdent {
