@@ -217,13 +217,14 @@ def check_histories(folder, duckdb, report):
     before = report.compared
     for expected in sorted(folder.glob("*/expected.json")):
         for state in json.loads(expected.read_text()):
-            table, snapshot_id = f"{expected.parent.name}.{state['table']}", state["snapshot"]
-            if not snapshot_id:
-                continue
+            table = f"{expected.parent.name}.{state['table']}"
+            if not state["snapshot"]:
+                continue  # DuckDB does not open tables without one.
             ours = collections.Counter(", ".join(map(expected_text, row)) for row in state["rows"])
             for engine in [PyIcebergFiles(), duckdb] if state["version"] == 2 else [duckdb]:
                 try:
-                    theirs = engine.rows(table, state["metadata"], snapshot_id)
+                    # With the current schema: columns may have come after the snapshot.
+                    theirs = engine.rows(table, state["metadata"], None)
                 except Exception as error:
                     report.failed(engine.name, table, state["metadata"], str(error).splitlines()[0] if str(error) else repr(error))
                     continue

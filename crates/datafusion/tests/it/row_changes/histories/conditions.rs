@@ -56,6 +56,8 @@ pub struct Scopes {
     pub visible: Vec<Visible>,
     /// The columns of the source table and of the target, for subqueries.
     pub subqueries: Option<(Vec<Column>, Vec<Column>)>,
+    /// Whether conditions may be IN and EXISTS of subqueries: DataFusion knows them in WHERE, and not in values.
+    pub of_where: bool,
 }
 
 /// All types of columns.
@@ -77,6 +79,15 @@ impl Scopes {
         Self {
             visible,
             subqueries: None,
+            of_where: false,
+        }
+    }
+
+    /// The same for values.
+    pub fn of_values(&self) -> Self {
+        Self {
+            of_where: false,
+            ..self.clone()
         }
     }
 
@@ -179,7 +190,7 @@ impl Scopes {
                 value(random),
             ),
             12 if random.percent(50) => Cond::Known(*random.pick(&[Some(true), Some(false), None])),
-            13..=16 if self.subqueries.is_some() => self.of_subquery(negated, random),
+            13..=16 if self.of_where && self.subqueries.is_some() => self.of_subquery(negated, random),
             _ => Cond::Compare(
                 random.pick::<&str>(&["=", "=", "<>", "<", "<=", ">", ">="]),
                 column,
@@ -190,13 +201,15 @@ impl Scopes {
 
     fn of_subquery(&self, negated: bool, random: &mut Random) -> Cond {
         let of = *random.pick(&[Of::Long, Of::Int, Of::Text, Of::Date]);
-        let Some(query) = self.subquery(of, random.percent(30), random) else {
+        let exists = random.percent(40);
+        // DataFusion has no correlated NOT IN.
+        let Some(query) = self.subquery(of, exists && random.percent(60), random) else {
             return Cond::Known(Some(true));
         };
         let query = Box::new(query);
-        match random.below(3) {
-            0 => Cond::Exists(query, negated),
-            _ => Cond::InQuery(self.column_or_literal(of, random), query, negated),
+        match exists {
+            true => Cond::Exists(query, negated),
+            false => Cond::InQuery(self.column_or_literal(of, random), query, negated),
         }
     }
 

@@ -42,7 +42,7 @@ impl Change {
         loop {
             let place = 1 + random.below(columns.len() - 1);
             let name = format!("c{number}");
-            match random.below(5) {
+            match random.below(6) {
                 0 | 1 if columns.len() < first + 4 => {
                     let mut column =
                         Column::new(&name, *random.pick(&[Of::Int, Of::Long, Of::Text, Of::Date]));
@@ -54,7 +54,7 @@ impl Change {
                     return Self::Add { column, initial };
                 }
                 2 => return Self::Rename { place, name },
-                3 if columns[place].of == Of::Int => return Self::Widen { place },
+                3 | 5 if columns[place].of == Of::Int => return Self::Widen { place },
                 // Those that tables start with are sources of partitions.
                 4 if place >= first => return Self::Drop { place },
                 _ => {}

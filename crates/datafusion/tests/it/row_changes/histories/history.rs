@@ -93,7 +93,7 @@ impl History {
     /// Makes so many statements and changes. How the first wrong one is wrong.
     pub async fn run(&mut self, steps: usize, mut kept: Option<&mut Kept>) -> Result<(), String> {
         for step in 0..steps {
-            if step > 1 && self.random.percent(14) {
+            if step > 1 && self.random.percent(18) {
                 self.evolve().await;
             } else {
                 let made = tokio::time::timeout(LIMIT, self.make_statement(step)).await;
@@ -154,7 +154,7 @@ impl History {
 
     async fn evolve(&mut self) {
         match self.random.below(10) {
-            0..=4 => {
+            0..=3 => {
                 let change = Change::random(&self.state, self.next_name, self.defaults, &mut self.random);
                 self.next_name += 1;
                 write!(self.log, "\n  {change:?}").unwrap();
@@ -170,7 +170,7 @@ impl History {
                     subject.update(change.updates(&subject.table)).await;
                 }
             }
-            5 | 6 => {
+            4 | 5 => {
                 for subject in &mut self.subjects {
                     if self.random.percent(60) {
                         let number = subject.table.metadata().partition_specs().len();
@@ -180,7 +180,7 @@ impl History {
                     }
                 }
             }
-            7 => {
+            6 | 7 => {
                 for subject in &mut self.subjects {
                     if subject.version() < 3 && self.random.percent(70) {
                         subject.update(vec![TableUpdate::UpgradeFormatVersion(3)]).await;

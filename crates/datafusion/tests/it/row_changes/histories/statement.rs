@@ -446,7 +446,9 @@ impl fmt::Display for Sql<'_> {
                 values,
                 filter,
             } => {
-                let values: Vec<_> = values.iter().map(Expr::to_string).collect();
+                // DataFusion asks for names that differ.
+                let named = |(number, value): (usize, &Expr)| format!("{value} AS v{number}");
+                let values: Vec<_> = values.iter().enumerate().map(named).collect();
                 let (values, source, filter) = (values.join(", "), &source.sql, condition(filter));
                 write!(f, "INSERT INTO {TARGET} SELECT {values} FROM {source}{filter}")
             }

@@ -67,8 +67,8 @@ impl Statements<'_> {
             8..=15 if rows < MANY => self.insert_select(),
             16..=40 => self.delete(),
             41..=66 => self.update(),
-            67..=98 => self.merge(),
-            99 => Statement::Truncate,
+            67..=97 => self.merge(),
+            98 | 99 => Statement::Truncate,
             _ => self.delete(),
         }
     }
@@ -162,7 +162,7 @@ impl Statements<'_> {
         let mut assignments = self.assignments(&scopes);
         let columns = &self.state.columns;
         let int = (1..columns.len()).find(|place| columns[*place].of == Of::Int);
-        if let (Some(place), true) = (int, self.random.percent(4)) {
+        if let (Some(place), true) = (int, self.random.percent(9)) {
             let column = Box::new(scopes.visible[0].column(place));
             assignments = vec![(place, Assigned::To(Expr::Integer(column, '+', TOO_LARGE)))];
         }
@@ -222,7 +222,7 @@ impl Statements<'_> {
             return Assigned::Default;
         }
         let of = self.state.columns[place].of;
-        Assigned::To(scopes.expression(of, 2, self.random))
+        Assigned::To(scopes.of_values().expression(of, 2, self.random))
     }
 
     fn merge(&mut self) -> Statement {
@@ -463,6 +463,7 @@ impl Statements<'_> {
         let scopes = Scopes {
             visible: vec![Visible::new(Scope::Target, alias, &self.state.columns)],
             subqueries: Some((self.source_table.columns.clone(), self.state.columns.clone())),
+            of_where: true,
         };
         (alias, scopes)
     }
