@@ -28,7 +28,12 @@ impl AnalyzerRule for StoreAssignment {
                 let Some(table) = provider_of(provider.as_ref()) else {
                     return Ok(Transformed::no(LogicalPlan::Dml(dml)));
                 };
-                let input = store_plan(&dml.input, table, config)?;
+                // What [`sql`](super::sql) has planned says what happens to the rows, and its values are stored already.
+                let planned = table.write_target().is_some_and(|target| target.mode.is_some());
+                let input = match planned {
+                    true => dml.input.as_ref().clone(),
+                    false => store_plan(&dml.input, table, config)?,
+                };
                 let target = match reads(&input, table)? {
                     true => provider_as_source(Arc::new(table.reading_itself())),
                     false => dml.target,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNode;
+use datafusion::common::tree_node::{TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference, plan_err};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::dml::InsertOp;
@@ -13,6 +13,8 @@ use datafusion::logical_expr::{
     Cast, DmlStatement, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Projection, Values, WriteOp,
     lit,
 };
+use datafusion::optimizer::AnalyzerRule;
+use datafusion::optimizer::analyzer::type_coercion::{TypeCoercion, TypeCoercionRewriter};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use drumlin_format::types::NestedField;
@@ -100,6 +102,8 @@ pub(crate) fn insert_plan(
 ) -> Result<LogicalPlan> {
     let table = provider.table().clone();
     let columns = table.schema().fields();
+    // Before it, the type of a CASE is that of its first branch.
+    let query = TypeCoercion::new().analyze(query, config)?;
     let mut exprs = Vec::with_capacity(columns.len());
     for (column, given) in columns.iter().zip(given) {
         let value = match given {
@@ -162,6 +166,7 @@ pub(crate) fn assign(
     {
         return Ok(lit(scalar));
     }
+    let value = value.rewrite(&mut TypeCoercionRewriter::new(rows)).data()?;
     let from = value.get_type(rows)?;
     store_now(Some(&value.clone()), value, &from, column, table)
 }

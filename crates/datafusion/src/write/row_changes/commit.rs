@@ -103,9 +103,7 @@ impl ChangeCommit {
         // Deletion vectors share files.
         paths.dedup();
         let rows_read = match &self.scanned {
-            _ if self.reads_elsewhere && self.properties.isolation == Isolation::Serializable => {
-                Predicate::AlwaysTrue
-            }
+            _ if self.depends_on_all() => Predicate::AlwaysTrue,
             Some(scanned) => scanned.predicate.clone(),
             None => Predicate::AlwaysFalse,
         };
@@ -114,6 +112,11 @@ impl ChangeCommit {
             paths,
             rows,
         })
+    }
+
+    /// Whether any row of the table may have made a difference.
+    fn depends_on_all(&self) -> bool {
+        self.reads_elsewhere && self.properties.isolation == Isolation::Serializable
     }
 
     fn task(&self, place: i32) -> Result<&FileTask> {
@@ -218,7 +221,7 @@ impl fmt::Display for ChangeCommit {
                 if !scanned.emptied.is_empty() {
                     write!(f, ", data files removed by metadata={}", scanned.emptied.len())?;
                 }
-                match self.reads_elsewhere {
+                match self.depends_on_all() {
                     true => write!(
                         f,
                         ", conflicts=[all rows: the table is read in a subquery or join as well]"

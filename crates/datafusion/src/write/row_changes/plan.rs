@@ -12,11 +12,14 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result, ScalarValue, TableReference, internal_err, plan_err};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference, internal_err, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::conditional_expressions::CaseBuilder;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{DmlStatement, Expr, Filter, LogicalPlan, Projection, WriteOp, lit};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, DmlStatement, Expr, ExprSchemable, Filter, LogicalPlan, Operator, Projection, WriteOp, lit,
+};
 use drumlin_table::arrow::column_to_arrow;
 use drumlin_table::row_changes::{RowChangeProperties, Statement};
 
@@ -85,6 +88,7 @@ impl ChangePlan {
             Some(condition) => with_condition(self.rows.clone(), condition)?,
             None => self.rows.clone(),
         };
+        refuse_lost_nulls(&rows, self.statement)?;
         let place = place_qualifier(&rows)?;
         let mut clauses = self.clauses;
         // What follows a clause without a condition is never reached.
@@ -195,6 +199,54 @@ fn refuse_predicate_subqueries(clauses: &[Clause], statement: Statement) -> Resu
         }
     }
     Ok(())
+}
+
+/// Refuses `IN (SELECT …)` where its being unknown makes a difference and DataFusion 55.2 loses it: below OR and the like it becomes
+/// a mark join, which is FALSE where the value or the subquery holds NULL. So `a > 5 OR a NOT IN (SELECT …)` would change rows
+/// that it must not. `NOT IN` as a condition of its own, or combined with others by AND, is right.
+fn refuse_lost_nulls(rows: &LogicalPlan, statement: Statement) -> Result<()> {
+    rows.apply_with_subqueries(|node| {
+        if let LogicalPlan::Filter(filter) = node {
+            for condition in split_conjunction(&filter.predicate) {
+                let whole = match condition {
+                    Expr::Not(inner) => inner,
+                    other => other,
+                };
+                let alone = matches!(whole, Expr::InSubquery(_));
+                if !alone && loses_nulls(condition, filter.input.schema())? {
+                    return plan_err!(
+                        "{}: `{condition}`: IN (SELECT …) that may be NULL is possible as a condition of its own, combined with others \
+                         by AND, or, not negated, by OR; elsewhere DataFusion takes NULL for FALSE. Use [NOT] EXISTS, or leave \
+                         NULLs out",
+                        statement.to_string().to_uppercase()
+                    );
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map(|_| ())
+}
+
+/// Whether an `IN (SELECT …)` in a condition can be NULL at a place where that is not the same as FALSE.
+fn loses_nulls(condition: &Expr, schema: &DFSchema) -> Result<bool> {
+    match condition {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::And | Operator::Or,
+            right,
+        }) => Ok(loses_nulls(left, schema)? || loses_nulls(right, schema)?),
+        Expr::IsTrue(inner) => loses_nulls(inner, schema),
+        Expr::InSubquery(of) if !of.negated => Ok(false),
+        other => other.exists(|part| match part {
+            Expr::InSubquery(of) => {
+                let values = of.subquery.subquery.schema().fields().iter();
+                let subquery = values.into_iter().any(|field| field.is_nullable());
+                Ok(subquery || of.expr.nullable(schema).unwrap_or(true))
+            }
+            _ => Ok(false),
+        }),
+    }
 }
 
 /// What qualifies the columns of the changed table.
