@@ -8,9 +8,11 @@ mod session;
 mod variants;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use sqllogictest::Runner;
+use tokio::runtime::Handle;
 
 use self::lake::Lake;
 use self::session::Session;
@@ -58,7 +60,7 @@ pub async fn run(names: &[String]) -> Result<(usize, usize), SuiteError> {
     let mut files = Vec::new();
     find(&root, &mut files)?;
     files.sort();
-    let (mut passed, mut failed) = (0, 0);
+    let mut jobs = Vec::new();
     for file in files {
         let path = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         for variant in runs(&file)? {
@@ -69,25 +71,49 @@ pub async fn run(names: &[String]) -> Result<(usize, usize), SuiteError> {
                     variables.iter().cloned().chain(variant.variables()).collect(),
                 ),
             };
-            if !names.is_empty() && !names.iter().any(|part| name.contains(part)) {
-                continue;
-            }
-            let start = Instant::now();
-            let evolves = variant.is_some_and(|variant| variant.evolves());
-            match run_file(&engine, &file, &variables, evolves).await {
-                Ok(()) => {
-                    passed += 1;
-                    println!("ok {name} ({:.1} s)", start.elapsed().as_secs_f64());
-                }
-                Err(why) => {
-                    failed += 1;
-                    println!("FAILED {name}: {why}");
-                }
+            if names.is_empty() || names.iter().any(|part| name.contains(part)) {
+                jobs.push(Job {
+                    name,
+                    file: file.clone(),
+                    variables,
+                    evolves: variant.is_some_and(|variant| variant.evolves()),
+                });
             }
         }
     }
+    // Each in turn takes the next one. The threads are those of the machine, beside the runtime's.
+    let (next, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let runtime = Handle::current();
+    let work = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let start = Instant::now();
+            match runtime.block_on(run_file(&engine, &job.file, &job.variables, job.evolves)) {
+                Ok(()) => {
+                    passed.fetch_add(1, Ordering::Relaxed);
+                    println!("ok {} ({:.1} s)", job.name, start.elapsed().as_secs_f64());
+                }
+                Err(why) => println!("FAILED {}: {why}", job.name),
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let passed = passed.into_inner();
+    let failed = jobs.len() - passed;
     println!("{passed} passed, {failed} failed");
     Ok((passed, failed))
+}
+
+/// A run of a file.
+struct Job {
+    name: String,
+    file: PathBuf,
+    variables: Vec<(String, String)>,
+    evolves: bool,
 }
 
 /// The runs of a file: one without a variant, or its variants.

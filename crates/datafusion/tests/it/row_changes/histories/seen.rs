@@ -9,7 +9,7 @@ use super::statement::{Action, After, Failure, Statement};
 pub struct Seen(BTreeMap<&'static str, usize>);
 
 /// All that must happen.
-const ALL: [&str; 46] = [
+const ALL: [&str; 47] = [
     "INSERT",
     "INSERT SELECT",
     "DELETE",
@@ -22,6 +22,7 @@ const ALL: [&str; 46] = [
     "statement without effect",
     "IN (SELECT)",
     "NOT IN (SELECT)",
+    "IN (SELECT) refused",
     "EXISTS",
     "NOT EXISTS",
     "subquery of the target",

@@ -188,6 +188,12 @@ impl Subject {
         metadata::check(&self.table, changed, state.rows.len(), seen).await
     }
 
+    /// Whether a statement is refused, as it is planned, with these words.
+    pub async fn refuses(&self, sql: &str, says: &str) -> bool {
+        let planned = self.ctx.iceberg_sql(sql).await;
+        planned.is_err_and(|error| error.to_string().contains(says))
+    }
+
     /// Runs a statement that must fail and change nothing.
     pub async fn check_refusal(&mut self, sql: &str, says: &str, state: &State) -> Result<(), String> {
         let error = match self.run(sql).await {

@@ -141,7 +141,7 @@ impl Value {
         let text = match self {
             Self::Int(value) => return value.to_string(),
             Self::Text(value) => return format!("'{}'", value.replace('\'', "''")),
-            Self::Double(value) if value.is_nan() => return "(CAST('NaN' AS DOUBLE) + 0.0)".to_string(),
+            Self::Double(value) if value.is_nan() => return "CAST('NaN' AS DOUBLE)".to_string(),
             Self::Double(value) => return format!("{value:?}"),
             Self::Date(value) => to_text(&StoredValue::Int(*value), &of.primitive()),
             Self::Stamp(value) => to_text(&StoredValue::Long(*value), &of.primitive()),
