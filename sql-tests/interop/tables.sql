@@ -99,7 +99,7 @@ CREATE TABLE interop.empty (a INT, b STRUCT<c: VARCHAR>);
 -- Rows that are deleted, updated and merged, in both modes: position delete files, deletion vectors, rewritten files.
 CREATE TABLE interop.changed_v2 (id BIGINT NOT NULL, k VARCHAR, n INT) PARTITIONED BY (k)
     TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read');
-INSERT INTO interop.changed_v2 SELECT v, concat('k', v % 3), v FROM generate_series(1, 300) AS series(v);
+INSERT INTO interop.changed_v2 SELECT v, concat('k', v % 3), v AS n FROM generate_series(1, 300) AS series(v);
 DELETE FROM interop.changed_v2 WHERE id % 7 = 0;
 UPDATE interop.changed_v2 SET n = -n, k = 'moved' WHERE id BETWEEN 100 AND 110;
 MERGE INTO interop.changed_v2 AS t USING (SELECT v AS id, v * 2 AS n FROM generate_series(290, 310) AS series(v)) AS s ON t.id = s.id
@@ -107,21 +107,21 @@ MERGE INTO interop.changed_v2 AS t USING (SELECT v AS id, v * 2 AS n FROM genera
 
 CREATE TABLE interop.changed_partition_v2 (id BIGINT NOT NULL, k VARCHAR, n INT) PARTITIONED BY (bucket(2, id))
     TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read', 'write.delete.granularity' = 'partition');
-INSERT INTO interop.changed_partition_v2 SELECT v, concat('k', v % 3), v FROM generate_series(1, 100) AS series(v);
-INSERT INTO interop.changed_partition_v2 SELECT v, concat('k', v % 3), v FROM generate_series(101, 200) AS series(v);
+INSERT INTO interop.changed_partition_v2 SELECT v, concat('k', v % 3), v AS n FROM generate_series(1, 100) AS series(v);
+INSERT INTO interop.changed_partition_v2 SELECT v, concat('k', v % 3), v AS n FROM generate_series(101, 200) AS series(v);
 DELETE FROM interop.changed_partition_v2 WHERE n % 5 = 0;
 DELETE FROM interop.changed_partition_v2 WHERE n % 7 = 0;
 
 CREATE TABLE interop.changed_v3 (id BIGINT NOT NULL, k VARCHAR, n INT) PARTITIONED BY (k)
     TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read');
-INSERT INTO interop.changed_v3 SELECT v, concat('k', v % 3), v FROM generate_series(1, 300) AS series(v);
+INSERT INTO interop.changed_v3 SELECT v, concat('k', v % 3), v AS n FROM generate_series(1, 300) AS series(v);
 DELETE FROM interop.changed_v3 WHERE id % 7 = 0;
 UPDATE interop.changed_v3 SET n = -n, k = 'moved' WHERE id BETWEEN 100 AND 110;
 MERGE INTO interop.changed_v3 AS t USING (SELECT v AS id, v * 2 AS n FROM generate_series(290, 310) AS series(v)) AS s ON t.id = s.id
     WHEN MATCHED AND s.id % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n);
 
 CREATE TABLE interop.rewritten_v3 (id BIGINT NOT NULL, k VARCHAR, n INT) PARTITIONED BY (k) TBLPROPERTIES ('format-version' = '3');
-INSERT INTO interop.rewritten_v3 SELECT v, concat('k', v % 3), v FROM generate_series(1, 300) AS series(v);
+INSERT INTO interop.rewritten_v3 SELECT v, concat('k', v % 3), v AS n FROM generate_series(1, 300) AS series(v);
 DELETE FROM interop.rewritten_v3 WHERE id % 7 = 0;
 UPDATE interop.rewritten_v3 SET n = -n, k = 'moved' WHERE id BETWEEN 100 AND 110;
 DELETE FROM interop.rewritten_v3 WHERE k = 'k1';
