@@ -26,7 +26,7 @@ use crate::write::{ChangedRows, Making, WriteMode, WriteTarget, insert_exec, pla
 
 /// Why tables that have no [`WriteTarget`] are only read.
 pub(crate) const READ_ONLY: &str = "it is only read here: it was opened without its catalog, which alone knows the current \
-                                    state, or at a version; insert into the table of a catalog";
+                                    state, or at a version; write to the table of a catalog";
 
 /// Why a table does not change its rows by itself.
 const NO_EXTENSION: &str = "the session has no rule that plans statements which change rows: install the session extension \

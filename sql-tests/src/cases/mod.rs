@@ -1,7 +1,7 @@
 //! The sqllogictest suite: every file under `cases/`, each in a session of its own.
 //!
-//! A file may ask in its first line to run once for each variant of a table ([`variants`]), and may ask the runner for
-//! what SQL cannot say ([`lake`]).
+//! A file may ask in its first line to run once for each variant of a table (`variants`), and may ask the runner for
+//! what SQL cannot say (`lake`).
 
 mod lake;
 mod session;

@@ -51,6 +51,9 @@ use crate::write::{FILE_ID as FILE_PLACE_ID, ScannedTarget};
 /// is told.
 const MAX_FILE_COLUMN_STATISTICS: usize = 200_000;
 
+/// Rows of a table that seems large. Products of two such numbers are still numbers.
+const LARGE_ROWS: usize = 1_000_000_000;
+
 /// What a scan is built from.
 pub struct ScanBuilder<'a> {
     /// The options of the session that runs it.
@@ -101,7 +104,15 @@ impl ScanBuilder<'_> {
         }
         let table_schema = table_schema.build();
         let scanned = Arc::clone(table_schema.table_schema());
-        let (groups, totals) = self.file_groups(plan, &scanned, limit)?;
+        let (groups, mut totals) = self.file_groups(plan, &scanned, limit)?;
+        if self.target.is_some() {
+            // An estimate that the optimizer takes for larger than whatever it is joined with: so the rows that decide about
+            // others are what a hash join holds in memory, and their keys filter this scan.
+            let rows = totals.num_rows.get_value().copied().unwrap_or(0);
+            totals.num_rows = Precision::Inexact(rows.max(LARGE_ROWS));
+            let bytes = totals.total_byte_size.get_value().copied().unwrap_or(0);
+            totals.total_byte_size = Precision::Inexact(bytes.max(LARGE_ROWS.saturating_mul(1000)));
+        }
         let parquet = self.parquet_source(table_schema);
         report(&plan.summary, parquet.metrics());
         if !plan.summary.deletes.is_empty() {

@@ -1,7 +1,7 @@
 //! MERGE: its clauses, and the join that they need.
 //!
-//! The source is joined to the table, the source first: unless statistics say that it is larger, it is what a hash join holds in
-//! memory, and what the scan of the table is filtered by while it runs.
+//! The source is joined to the table, the source first: it is what a hash join holds in memory, and what the scan of the table is
+//! filtered by while it runs (the scan says that it is large, see `ScanBuilder`).
 //!
 //! | there are clauses for | join | a row is |
 //! |---|---|---|

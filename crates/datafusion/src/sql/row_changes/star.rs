@@ -12,16 +12,13 @@ pub(super) fn is_all(name: &ObjectName) -> bool {
     matches!(name.0.as_slice(), [part] if part.as_ident().is_some_and(is_all))
 }
 
-/// The tokens of a MERGE with `UPDATE SET *` as an assignment of 0 to all columns, and `INSERT *` as an insert of 0 into them.
+/// The tokens with `UPDATE SET *` as an assignment of 0 to all columns, and `INSERT *` as an insert of 0 into
+/// them. Nothing but a MERGE has such words.
 pub(in crate::sql) fn take_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let word = |token: &TokenWithSpan| match &token.token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_uppercase()),
         _ => None,
     };
-    let mut words = tokens.iter().filter_map(word).take(3);
-    if !words.any(|word| word == "MERGE") {
-        return tokens;
-    }
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in tokens {
         let significant = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
@@ -71,10 +68,9 @@ pub(in crate::sql) fn take_evolution(mut tokens: Vec<TokenWithSpan>) -> (Vec<Tok
             Token::Word(word) if word.quote_style.is_none() => Some((at, word.value.to_ascii_uppercase())),
             _ => None,
         })
-        .take(6)
         .collect();
     let texts: Vec<&str> = words.iter().map(|(_, word)| word.as_str()).collect();
-    let clause = ["MERGE", "WITH", "SCHEMA", "EVOLUTION"];
+    let clause = ["MERGE", "WITH", "SCHEMA", "EVOLUTION", "INTO"];
     let Some(merge) = texts.windows(clause.len()).position(|window| window == clause) else {
         return (tokens, false);
     };

@@ -53,8 +53,10 @@ async fn a_merge_opens_only_files_that_can_hold_its_keys() {
         lose_files(&w, |path| path.contains("at_month=2024-03"));
         assert_eq!((files > 10, w.data_files("t").len()), (true, 1));
         // Half of the rows of March, and as many new ones of that month.
-        let merge = "MERGE INTO t USING (SELECT CASE WHEN v % 24 = 2 THEN v ELSE v + 100000 END AS id, DATE '2024-03-04' AS at \
-                     FROM generate_series(1, 12000) AS g (v) WHERE v % 12 = 2) AS s ON t.at = s.at AND t.id = s.id \
+        let source = "CREATE TABLE src AS SELECT CASE WHEN v % 24 = 2 THEN v ELSE v + 100000 END AS id, DATE '2024-03-04' AS at \
+                      FROM generate_series(1, 12000) AS g (v) WHERE v % 12 = 2";
+        rows(&w.ctx, source).await;
+        let merge = "MERGE INTO t USING src AS s ON t.at = s.at AND t.id = s.id \
                      WHEN MATCHED THEN UPDATE SET n = 0 WHEN NOT MATCHED THEN INSERT (id, at, n) VALUES (s.id, s.at, 1)";
         assert_eq!(rows(&w.ctx, merge).await, [["1000"]]);
         let march = "SELECT count(*), sum(CASE WHEN n = 0 THEN 1 ELSE 0 END) FROM t WHERE at = '2024-03-04'";
