@@ -122,7 +122,7 @@ impl RowChange {
                 let rows = selected(query, "DELETE")?.rows;
                 ChangePlan {
                     statement: Changing::Delete,
-                    deleted: if joined { None } else { Some(condition(&rows)) },
+                    deleted: if joined { None } else { condition(&rows) },
                     provider,
                     name,
                     rows,
@@ -138,8 +138,10 @@ impl RowChange {
                 let selected = selected(query, "UPDATE")?;
                 let values = assignment::values(assigned, &mut selected.exprs.into_iter())?;
                 let key = match joined {
-                    true => merge::columns_of(&condition(&selected.rows), &provider),
-                    false => Vec::new(),
+                    true => {
+                        condition(&selected.rows).map(|condition| merge::columns_of(&condition, &provider))
+                    }
+                    false => None,
                 };
                 ChangePlan {
                     statement: Changing::Update,
@@ -151,7 +153,7 @@ impl RowChange {
                         change: Change::Update(values),
                     }],
                     unique: true,
-                    key,
+                    key: key.unwrap_or_default(),
                     deleted: None,
                 }
             }
@@ -210,10 +212,15 @@ fn selected(query: LogicalPlan, verb: &str) -> Result<Selected> {
     })
 }
 
-/// The condition by which rows were selected.
-fn condition(rows: &LogicalPlan) -> Expr {
+/// The condition by which rows were selected; `None` if it cannot be told, in which case it must not be taken for none.
+fn condition(rows: &LogicalPlan) -> Option<Expr> {
     match rows {
-        LogicalPlan::Filter(filter) => filter.predicate.clone(),
-        _ => lit(true),
+        LogicalPlan::Filter(filter) => Some(filter.predicate.clone()),
+        LogicalPlan::TableScan(_) => Some(lit(true)),
+        LogicalPlan::SubqueryAlias(alias) => match alias.input.as_ref() {
+            LogicalPlan::TableScan(_) => Some(lit(true)),
+            _ => None,
+        },
+        _ => None,
     }
 }

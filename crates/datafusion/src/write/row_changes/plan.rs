@@ -88,7 +88,6 @@ impl ChangePlan {
             Some(condition) => with_condition(self.rows.clone(), condition)?,
             None => self.rows.clone(),
         };
-        refuse_lost_nulls(&rows, self.statement)?;
         let place = place_qualifier(&rows)?;
         let mut clauses = self.clauses;
         // What follows a clause without a condition is never reached.
@@ -153,6 +152,7 @@ impl ChangePlan {
             exprs.push(of_place(ROW_ID).alias(ROW_ID));
         }
         let input = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows))?);
+        refuse_lost_nulls(&input, self.statement)?;
         // Subqueries in the new values read it, too.
         let reads_elsewhere = reads(&input, &self.provider)?;
         let sink = ChangeSink {
@@ -204,8 +204,8 @@ fn refuse_predicate_subqueries(clauses: &[Clause], statement: Statement) -> Resu
 /// Refuses `IN (SELECT …)` where its being unknown makes a difference and DataFusion 55.2 loses it: below OR and the like it becomes
 /// a mark join, which is FALSE where the value or the subquery holds NULL. So `a > 5 OR a NOT IN (SELECT …)` would change rows
 /// that it must not. `NOT IN` as a condition of its own, or combined with others by AND, is right.
-fn refuse_lost_nulls(rows: &LogicalPlan, statement: Statement) -> Result<()> {
-    rows.apply_with_subqueries(|node| {
+fn refuse_lost_nulls(plan: &LogicalPlan, statement: Statement) -> Result<()> {
+    plan.apply_with_subqueries(|node| {
         if let LogicalPlan::Filter(filter) = node {
             for condition in split_conjunction(&filter.predicate) {
                 let whole = match condition {
