@@ -123,7 +123,7 @@ pub(super) fn innermost(statement: &mut Statement) -> &mut Statement {
 }
 
 /// Whether the statement has no clause beyond those that are understood here; DataFusion refuses the others by name.
-fn is_plain(insert: &Insert) -> bool {
+pub(super) fn is_plain(insert: &Insert) -> bool {
     insert.optimizer_hints.is_empty()
         && insert.or.is_none()
         && !insert.ignore

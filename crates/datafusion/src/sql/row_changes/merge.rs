@@ -21,7 +21,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection
 use datafusion::sql::sqlparser::ast::{
     self, Ident, MergeAction, MergeClauseKind, MergeInsertKind, SelectItem,
 };
-use drumlin_table::arrow::schema_from_arrow;
+use drumlin_table::arrow::{field_id, schema_from_arrow};
 use drumlin_table::row_changes::Statement as Changing;
 
 use super::assignment::{self, Assigned, value_of};
@@ -33,6 +33,9 @@ use crate::IcebergTableProvider;
 use crate::error::external;
 use crate::sql::target::Target;
 use crate::write::{Change, ChangePlan, Clause, POS, default_value};
+
+/// Field ids from here on are reserved (§ Reserved Field IDs).
+const LEAST_RESERVED_ID: i32 = 2_147_483_447;
 
 /// Set in each row of the source.
 const SOURCE: &str = "drumlin$source";
@@ -259,10 +262,24 @@ fn with_columns_of(
     scan: LogicalPlan,
 ) -> Result<(IcebergTableProvider, LogicalPlan)> {
     let known = provider.table().schema();
+    // Metadata columns of a source that is a table are none of its own.
+    let is_own = |field: &&FieldRef| field_id(field).is_none_or(|id| (0..LEAST_RESERVED_ID).contains(&id));
     let new: Vec<FieldRef> = (source.schema().fields().iter())
         .filter(|field| known.as_struct().field_by_name(field.name()).is_none())
+        .filter(is_own)
         .cloned()
         .collect();
+    let same = |field: &&FieldRef| {
+        let mut columns = known.fields().iter();
+        columns.any(|column| column.name.eq_ignore_ascii_case(field.name()))
+    };
+    if let Some(field) = new.iter().find(same) {
+        return plan_err!(
+            "MERGE INTO {}: the column `{}` of the source differs from one of the table in upper and lower case only: rename it",
+            provider.table().name(),
+            field.name()
+        );
+    }
     if new.is_empty() {
         return Ok((provider, scan));
     }
@@ -386,6 +403,7 @@ pub(super) fn joined(
         unique: !only_deletes,
         key,
         deleted: None,
+        unseen: false,
     })
 }
 

@@ -123,6 +123,7 @@ impl RowChange {
                 ChangePlan {
                     statement: Changing::Delete,
                     deleted: if joined { None } else { condition(&rows) },
+                    unseen: false,
                     provider,
                     name,
                     rows,
@@ -155,6 +156,7 @@ impl RowChange {
                     unique: true,
                     key: key.unwrap_or_default(),
                     deleted: None,
+                    unseen: false,
                 }
             }
             What::Merge {

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, TableReference, plan_err};
+use datafusion::common::{Column, DFSchema, TableReference, plan_err};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::Result;
 use datafusion::logical_expr::dml::{MergeIntoAction, MergeIntoClause, MergeIntoClauseKind};
@@ -89,6 +89,7 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
                 unique: false,
                 key: Vec::new(),
                 deleted: Some(deleted),
+                unseen: false,
             })
         }
         WriteOp::Update => {
@@ -108,11 +109,15 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
                     expr.len()
                 );
             }
+            // The table comes first, under its alias, if it has one.
+            let target = input.schema().iter().next();
+            let target = target.and_then(|(qualifier, _)| qualifier.cloned());
+            let is_target = |column: &Column| column.relation.is_none() || column.relation == target;
             let values = expr
                 .iter()
                 .zip(columns)
                 .map(|(value, column)| match value.clone().unalias() {
-                    Expr::Column(same) if same.name == column.name => None,
+                    Expr::Column(same) if same.name == column.name && is_target(&same) => None,
                     Expr::Cast(Cast { expr, .. }) => Some(*expr),
                     other => Some(other),
                 });
@@ -125,6 +130,7 @@ fn planned(dml: &DmlStatement, table: &IcebergTableProvider) -> Result<Option<Ch
                 unique: true,
                 key: Vec::new(),
                 deleted: None,
+                unseen: false,
             })
         }
         WriteOp::MergeInto(merge) => {
@@ -225,7 +231,9 @@ pub(crate) async fn merge_exec(
         Expr::Column(column).alias_qualified(qualifier.cloned(), field.name())
     });
     let source = rows.project(as_named.collect::<Vec<_>>())?.build()?;
-    let plan = merged(name, source, on, clauses, table)?.build(session.config_options())?;
+    let mut plan = merged(name, source, on, clauses, table)?;
+    plan.unseen = true;
+    let plan = plan.build(session.config_options())?;
     session.create_physical_plan(&plan).await
 }
 

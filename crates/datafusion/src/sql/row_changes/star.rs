@@ -22,25 +22,26 @@ pub(in crate::sql) fn take_stars(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpa
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in tokens {
         let significant = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
-        let before: Vec<String> = match token.token {
+        let before: Vec<Option<String>> = match token.token {
             Token::Mul => written
                 .iter()
                 .rev()
                 .filter(significant)
-                .take(2)
-                .filter_map(word)
+                .take(3)
+                .map(word)
                 .collect(),
             _ => vec![],
         };
+        let before: Vec<&str> = before.iter().map(|word| word.as_deref().unwrap_or("")).collect();
         let all = Token::Word(Word {
             value: ALL.to_string(),
             quote_style: Some('"'),
             keyword: datafusion::sql::sqlparser::keywords::Keyword::NoKeyword,
         });
         let zero = Token::Number("0".to_string(), false);
-        let instead = match before.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["SET", "UPDATE"] => vec![all, Token::Eq, zero],
-            ["INSERT", ..] => vec![
+        let instead = match before.as_slice() {
+            ["SET", "UPDATE", "THEN"] => vec![all, Token::Eq, zero],
+            ["INSERT", "THEN", ..] => vec![
                 Token::LParen,
                 all,
                 Token::RParen,
@@ -139,6 +140,8 @@ mod tests {
             "SELECT * FROM t",
             "INSERT INTO t SELECT * FROM s",
             "UPDATE t SET a = b * 2",
+            "SELECT insert.* FROM insert",
+            "SELECT insert * 2, a AS insert, * FROM t",
         ] {
             assert_eq!(take_stars(tokens(text)), tokens(text));
         }

@@ -32,6 +32,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 use super::assignment::column;
+use crate::sql::insert::is_plain;
 use crate::sql::target::Target;
 
 /// The name of the new rows in `DO UPDATE`.
@@ -73,21 +74,23 @@ pub(super) fn merge_of(
     state: &SessionState,
 ) -> Result<(Merge, SameKey)> {
     let name = &target.name;
+    let without = Insert {
+        on: None,
+        table_alias: None,
+        ..insert.clone()
+    };
+    if !is_plain(&without) || insert.overwrite || insert.partitioned.is_some() {
+        return plan_err!(
+            "INSERT INTO {name} … ON CONFLICT: OR, IGNORE, REPLACE, OVERWRITE, PARTITION, RETURNING and the like cannot be combined \
+             with it"
+        );
+    }
     let Some(OnInsert::OnConflict(conflict)) = insert.on else {
         return plan_err!("INSERT INTO {name}: ON DUPLICATE KEY is not supported; use ON CONFLICT");
     };
     let Some(source) = insert.source else {
         return plan_err!("INSERT INTO {name} … ON CONFLICT: there are no rows");
     };
-    if insert.overwrite
-        || insert.partitioned.is_some()
-        || insert.returning.is_some()
-        || insert.output.is_some()
-    {
-        return plan_err!(
-            "INSERT INTO {name} … ON CONFLICT: OVERWRITE, PARTITION, RETURNING and OUTPUT are not supported"
-        );
-    }
     let fields = target.provider.table().schema().fields();
     let place = |name: &ObjectName| column("INSERT INTO", name, target, None, state);
     let columns: Vec<Ident> = match insert.columns.is_empty() {

@@ -74,6 +74,8 @@ pub(crate) struct ChangePlan {
     pub(crate) key: Vec<String>,
     /// The condition of a DELETE that nothing but the row decides.
     pub(crate) deleted: Option<Expr>,
+    /// Whether the rows come from where it cannot be seen that the table is read, too.
+    pub(crate) unseen: bool,
 }
 
 impl ChangePlan {
@@ -89,6 +91,7 @@ impl ChangePlan {
             None => self.rows.clone(),
         };
         let place = place_qualifier(&rows)?;
+        refuse_confusable(&rows, place.as_ref(), self.statement)?;
         let mut clauses = self.clauses;
         // What follows a clause without a condition is never reached.
         if let Some(last) = clauses.iter().position(|clause| clause.condition.is_none()) {
@@ -154,7 +157,7 @@ impl ChangePlan {
         let input = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows))?);
         refuse_lost_nulls(&input, self.statement)?;
         // Subqueries in the new values read it, too.
-        let reads_elsewhere = reads(&input, &self.provider)?;
+        let reads_elsewhere = self.unseen || reads(&input, &self.provider)?;
         let sink = ChangeSink {
             provider: self.provider,
             schema: Arc::new(input.schema().as_arrow().clone()),
@@ -206,21 +209,28 @@ fn refuse_predicate_subqueries(clauses: &[Clause], statement: Statement) -> Resu
 /// that it must not. `NOT IN` as a condition of its own, or combined with others by AND, is right.
 fn refuse_lost_nulls(plan: &LogicalPlan, statement: Statement) -> Result<()> {
     plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::Filter(filter) = node {
-            for condition in split_conjunction(&filter.predicate) {
-                let whole = match condition {
-                    Expr::Not(inner) => inner,
-                    other => other,
-                };
-                let alone = matches!(whole, Expr::InSubquery(_));
-                if !alone && loses_nulls(condition, filter.input.schema())? {
-                    return plan_err!(
-                        "{}: `{condition}`: IN (SELECT …) that may be NULL is possible as a condition of its own, combined with others \
-                         by AND, or, not negated, by OR; elsewhere DataFusion takes NULL for FALSE. Use [NOT] EXISTS, or leave \
-                         NULLs out",
-                        statement.to_string().to_uppercase()
-                    );
-                }
+        let condition = match node {
+            LogicalPlan::Filter(filter) => Some((&filter.predicate, filter.input.schema())),
+            // Parts of it become filters below the join.
+            LogicalPlan::Join(join) => join.filter.as_ref().map(|filter| (filter, &join.schema)),
+            _ => None,
+        };
+        let Some((condition, schema)) = condition else {
+            return Ok(TreeNodeRecursion::Continue);
+        };
+        for condition in split_conjunction(condition) {
+            let whole = match condition {
+                Expr::Not(inner) => inner,
+                other => other,
+            };
+            let alone = matches!(whole, Expr::InSubquery(_));
+            if !alone && loses_nulls(condition, schema)? {
+                return plan_err!(
+                    "{}: `{condition}`: IN (SELECT …) that may be NULL is possible as a condition of its own, combined with others \
+                     by AND, or, not negated, by OR; elsewhere DataFusion takes NULL for FALSE. Use [NOT] EXISTS, or leave NULLs \
+                     out",
+                    statement.to_string().to_uppercase()
+                );
             }
         }
         Ok(TreeNodeRecursion::Continue)
@@ -256,6 +266,24 @@ fn place_qualifier(rows: &LogicalPlan) -> Result<Option<TableReference>> {
         (Some((qualifier, _)), None) => Ok(qualifier.cloned()),
         (None, _) => internal_err!("the rows do not tell where they are"),
         _ => internal_err!("several tables are changed at once"),
+    }
+}
+
+/// Refuses tables beside the changed one that DataFusion cannot tell from it: it compares `t` and `s.t` by what both say, and takes
+/// a column of either for one of the first.
+fn refuse_confusable(rows: &LogicalPlan, place: Option<&TableReference>, statement: Statement) -> Result<()> {
+    let Some(place) = place else {
+        return Ok(());
+    };
+    let confusable =
+        |other: &&TableReference| *other != place && (other.resolved_eq(place) || place.resolved_eq(other));
+    let mut qualifiers = rows.schema().iter().filter_map(|(qualifier, _)| qualifier);
+    match qualifiers.find(confusable) {
+        Some(other) => plan_err!(
+            "{}: columns of `{place}` and `{other}` cannot be told apart: give one of them another alias",
+            statement.to_string().to_uppercase()
+        ),
+        None => Ok(()),
     }
 }
 

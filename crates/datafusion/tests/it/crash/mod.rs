@@ -367,8 +367,11 @@ async fn survives_death(pointer: Pointer, statement: &Statement, every: bool) {
                 .output()
                 .unwrap()
                 .status;
-            assert!(!status.success(), "{what}: it was not killed");
-            happened[usize::from(check(folder.path(), pointer, statement, &what).await)] += 1;
+            let done = check(folder.path(), pointer, statement, &what).await;
+            // Whether rows come to one writer or to two is a matter of time: a file less is a step less.
+            let has_ended = at + 1 == steps && done;
+            assert!(!status.success() || has_ended, "{what}: it was not killed");
+            happened[usize::from(done)] += 1;
         }
     }
     assert!(happened.iter().all(|n| *n > 0), "{happened:?}");
