@@ -104,8 +104,9 @@ async fn session(folder: &Path, pointer: Pointer, steps: &Arc<Steps>) -> Session
         }
     };
     let catalog = FaultyCatalog { catalog, steps };
+    // With several writers it is a matter of time which of them has rows, and so how many files and steps there are.
     let config = SessionConfig::new()
-        .with_target_partitions(2)
+        .with_target_partitions(1)
         .with_create_default_catalog_and_schema(false)
         .with_default_catalog_and_schema("c", "s");
     let ctx = extended(&storage, config);
@@ -367,11 +368,8 @@ async fn survives_death(pointer: Pointer, statement: &Statement, every: bool) {
                 .output()
                 .unwrap()
                 .status;
-            let done = check(folder.path(), pointer, statement, &what).await;
-            // Whether rows come to one writer or to two is a matter of time: a file less is a step less.
-            let has_ended = at + 1 == steps && done;
-            assert!(!status.success() || has_ended, "{what}: it was not killed");
-            happened[usize::from(done)] += 1;
+            assert!(!status.success(), "{what}: it was not killed");
+            happened[usize::from(check(folder.path(), pointer, statement, &what).await)] += 1;
         }
     }
     assert!(happened.iter().all(|n| *n > 0), "{happened:?}");
